@@ -7,6 +7,7 @@ named only where the input cannot be mended without it.
 
 from __future__ import annotations
 
+import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Set
 from datetime import date
@@ -140,3 +141,14 @@ def other_than_file(path: str | Path) -> str | None:
         return None
     kind_of = next((kind for asked, kind in _NO_FILES.items() if asked(mode)), None)
     return kind_of and f"is {kind_of}, not a file; save what comes from it as a file, and give that"
+
+
+def refuse_handed_out(target: Path, subject: str) -> None:
+    """Refuse to write what is about single people ("these rows are") below a public/."""
+    # As it is written, and where links lead: either may be what is handed out.
+    places = Path(os.path.normpath(target.absolute())), target.resolve()
+    if any("public" in place.parts[:-1] for place in places):
+        raise InputError(
+            f"{target} lies below public/, which is handed out, and {subject} about single people; "
+            "write them below private/"
+        )

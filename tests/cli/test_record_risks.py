@@ -55,6 +55,7 @@ def test_special_uniques_are_told_without_values_unless_asked(files, tmp_path: P
         (("--column", "agee"), "'age'"),
         (("--sampling-fraction", "7"), "sampling_fraction = 7"),
         (("--private", "values.csv"), "cannot write 'values.csv'"),
+        (("--private", "public/values.json"), "lies below public/, which is handed out"),
     ],
 )
 def test_mistakes_are_told_in_one_line(files, more: tuple[str, ...], why: str) -> None:

@@ -88,6 +88,17 @@ def test_the_same_key_joins_releases_and_another_does_not(tmp_path: Path) -> Non
     assert {*kept} == {*saved(tmp_path / "later", ledger)["patient"].to_pylist()}
 
 
+def test_the_key_of_a_release_that_is_replaced_is_kept(tmp_path: Path) -> None:
+    out, keys = tmp_path / "out", []
+    for _ in range(3):
+        release = sf.anonymize(sf.read(PEOPLE, SCHEMA), POLICY, seed=1)
+        release.save(out, policy=POLICY, force=True)
+        keys.append((out / "private" / "pseudonym.key").read_text())
+    kept = [*(out / "private").glob("pseudonym-*.key")]
+    assert {path.read_text() for path in kept} == {*keys[:2]}
+    assert {stat.S_IMODE(path.stat().st_mode) for path in kept} == {0o600}
+
+
 def test_rows_stand_in_an_order_that_tells_nothing_of_theirs(tmp_path: Path) -> None:
     policy = replace(POLICY, pseudonyms=sf.PseudonymKey(tmp_path / "key"))
     straight = saved(tmp_path / "straight", policy)

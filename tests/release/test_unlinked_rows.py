@@ -207,7 +207,7 @@ def test_a_saved_release_read_back_knows_people_only_by_the_private_side(
             reader(folder / "public" / f"data.{format}", alone)
 
 
-def test_rows_that_are_left_out_are_told_and_people_are_left_out_only_whole() -> None:
+def test_rows_that_are_left_out_are_told_and_people_are_left_out_only_whole(tmp_path: Path) -> None:
     table = pd.concat([admissions(), frame([("lone", 99, "C", "HIV"), ("p000", 99, "C", "HIV")])])
     read = sf.read(table, schema())
     policy = sf.Policy([sf.KAnonymity(4)], anonymizer=sf.Lattice(), suppression=0.05)
@@ -215,6 +215,10 @@ def test_rows_that_are_left_out_are_told_and_people_are_left_out_only_whole() ->
     assert release.suppressed == 1
     assert release.people == table["id"].nunique() - 1
     assert any("rows are left out" in note for note in release.notes)
+    public = release.save(tmp_path / "out") / "public"
+    hidden = len(table) - len((public / "data.csv").read_text().splitlines()) + 1
+    removed = json.loads((public / "codebook.json").read_text())["removed"]
+    assert removed[-1] == f"{hidden:,} rows are not in the files."
 
 
 @pytest.mark.parametrize(

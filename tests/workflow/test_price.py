@@ -21,6 +21,7 @@ from sfumato.report.price import (
     PricedChange,
     WithoutColumn,
     WithoutCriterion,
+    WithoutLimits,
 )
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
@@ -103,6 +104,21 @@ def test_every_figure_is_what_a_search_of_ones_own_finds(policy: sf.Policy) -> N
             stricter = min(stricter, hidden(one.change.column, policy, 150))
         assert one.cost == pytest.approx(stricter)
         assert one.at_most is (stricter < own[one.change] - 1e-12)
+
+
+def test_the_limits_of_a_column_have_a_price() -> None:
+    limits = {"age": sf.Limits(finest=1), "sex": sf.Limits(star=False)}
+    limited = sf.read(census(150, seed=3), replace(SMALL, limits=limits))
+    policy = replace(TWO, require=[sf.KAnonymity(3)])
+    price = sf.price(limited, policy, seconds=60, bounds=False)
+    without = {one.change.column: one for one in of(price, WithoutLimits)}  # type: ignore[union-attr]
+    assert without.keys() == limits.keys()
+    for column, one in without.items():
+        kept = {name: limit for name, limit in limits.items() if name != column}
+        freer = sf.read(census(150, seed=3), replace(SMALL, limits=kept))
+        own = cost(sf.anonymize(freer, policy, seed=0))
+        assert one.cost == pytest.approx(min(own, price.cost))
+    assert "limits of age" in price.brief().text(80)
 
 
 def test_what_gains_most_comes_first_and_looser_never_costs_more() -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from sfumato.cli import EXIT_OF
-from sfumato.cli.options import AsJson, By, Force, PageFile, PolicyFile, ReleaseFiles, reads
+from sfumato.cli.options import AsJson, By, Force, Limit, PageFile, PolicyFile, ReleaseFiles, reads
 from sfumato.cli.show import say, say_sentence
 from sfumato.engines.reading import OF_RELEASES, Reading
 from sfumato.errors import InputError
@@ -18,6 +18,7 @@ from sfumato.errors import InputError
 def audit(
     release: ReleaseFiles,
     policy: PolicyFile,
+    limit: Limit = None,
     json: AsJson = False,
     html: PageFile = None,
     report: Annotated[
@@ -80,7 +81,7 @@ def audit(
         check_risks_file(record_risks, force=force)
     if earlier and table is None:
         raise InputError("--earlier needs --table: the people who are in all of the releases")
-    rules, schema = load_rules(policy)
+    rules, schema = load_rules(policy, limit)
     judged = read_judged(release, rules, schema, reading)
     register = None if population is None else read_population(population, rules, schema, reading)
     engine = reading.about("engine")

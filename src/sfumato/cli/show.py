@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from sfumato.errors import InputError
+from sfumato.errors import InputError, refuse_handed_out
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -127,6 +127,7 @@ def check_private(path: Path, *, force: bool) -> None:
             f"cannot write private evidence as {path.name!r}; use a name ending in "
             f"{' or '.join(TABLES)}"
         )
+    refuse_handed_out(path, "its rows are")
     check_new_file(path, force=force)
 
 

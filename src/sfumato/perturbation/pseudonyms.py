@@ -168,6 +168,11 @@ class KeyedPseudonym(Perturbation):
         return "equal pseudonyms are equal identifiers, in every release of the same key"
 
 
+def key_name(key: bytes) -> str:
+    """The name of a key's file in private/ once another release took its own's place."""
+    return f"pseudonym-{KeyedPseudonym.of(key, _LONGEST).key_id}.key"
+
+
 def pseudonym(key: bytes, column: str, identifier: str, length: int) -> str:
     """The one maker of keyed pseudonyms: of an identifier as `appearance` has it."""
     message = f"{column}\0{identifier}".encode()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sfumato.errors import InputError, did_you_mean, list_some
+from sfumato.errors import InputError, did_you_mean, list_some, refuse_handed_out
 from sfumato.files import check_new_file, write_text
 from sfumato.numbers import Floats, Ints
 from sfumato.report.document import Documented, write_table
@@ -260,6 +260,8 @@ def check_files(
     html: Path | None, private: Path | None, *, force: bool, tables: bool = True
 ) -> None:
     """Refuse names that cannot be written; before any work is done. `tables`: .csv may be."""
+    if private is not None:
+        refuse_handed_out(private, "its findings are")
     evidence = (*_PAGES, ".json", *(_TABLES if tables else ()))
     for path, allowed in ((html, _PAGES), (private, evidence)):
         if path is None:

@@ -1,9 +1,9 @@
 """Price: what every promise of a policy and every quasi-identifier costs, as plain data.
 
-A change is one thing done otherwise: a criterion left out, its bound one step looser or tighter, or
-a column left out. Its gain is by how much cheaper the best release becomes. All costs are on one
-scale, that of all columns of the policy: a column that is left out is lost entirely, as if it were
-`*` for everybody, so leaving it out pays only where the other columns gain more than is lost.
+A change is one thing done otherwise: a criterion left out, its bound one step looser or tighter, a
+column left out, or its limits. Its gain is by how much cheaper the best release becomes. All costs
+are on one scale, that of all columns of the policy: a column that is left out is lost entirely, as
+if it were `*` for everybody, so leaving it out pays only where the others gain more than is lost.
 
 Every cost was reached by a release that was made, so the best there is costs at most that. It is
 its owner's to know; how it reads, as a document with its picture, is the second half.
@@ -130,9 +130,27 @@ class WithoutColumn:
         return f"without the column {self.column}"
 
 
-Change = WithoutCriterion | OtherBound | NoOtherBound | WithoutColumn
+@dataclass(frozen=True)
+class WithoutLimits:
+    """A quasi-identifier that may be published at every level."""
+
+    column: str
+    kind = "without limits"
+    words = "without them"
+
+    @property
+    def subject(self) -> str:
+        return f"limits of {self.column}"
+
+    @property
+    def sentence(self) -> str:
+        return f"without the limits of {self.column}"
+
+
+Change = WithoutCriterion | OtherBound | NoOtherBound | WithoutColumn | WithoutLimits
 _KINDS = (
     "a bound one step looser",
+    "without limits",
     "without a column",
     "without a promise",
     "a bound one step tighter",
@@ -457,14 +475,14 @@ def price_facts(price: Price) -> dict[str, object]:
 
 def _fact(one: PricedChange) -> dict[str, object]:
     change = one.change
-    criterion = None if isinstance(change, WithoutColumn) else change.criterion
+    criterion = None if isinstance(change, WithoutColumn | WithoutLimits) else change.criterion
     return {
         "kind": change.kind,
         "criterion": None if criterion is None else criterion.name,
         "about": None if criterion is None else criterion.sensitive,
         "required": None if criterion is None else criterion.required,
         "becomes": change.step.criterion.required if isinstance(change, OtherBound) else None,
-        "column": change.column if isinstance(change, WithoutColumn) else None,
+        "column": change.column if isinstance(change, WithoutColumn | WithoutLimits) else None,
         "change": change.words,
         **{name: getattr(one, name) for name in ("status", "cost", "gain", "groups", "at_most")},
         "other_columns": None

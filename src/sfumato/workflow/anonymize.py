@@ -86,9 +86,7 @@ def _limits_to_give(task: Task, maker: Anonymizer) -> str:
     makers = [maker.briefly(), *([Lattice()] if isinstance(maker, Best) else [])]
 
     def helps(dropped: Sequence[str]) -> bool:
-        kept = {column: limit for column, limit in limits.items() if column not in dropped}
-        schema = replace(task.table.schema, limits=kept)
-        table = replace(task.table, schema=schema, levels=levels_of(schema, task.table.counts))
+        table = without_limits(task.table, dropped)
         for each in makers:
             try:
                 check_limits(_made(replace(task, table=table), each))
@@ -105,6 +103,13 @@ def _limits_to_give(task: Task, maker: Anonymizer) -> str:
         names = ", ".join(map(quoted, limits))
         return f"; only without the limits of several columns there is one (limits: {names})"
     return ""
+
+
+def without_limits(table: Table, columns: Sequence[str]) -> Table:
+    """The same table, with columns that may be published at every level."""
+    limits = {name: limit for name, limit in table.schema.limits.items() if name not in columns}
+    schema = replace(table.schema, limits=limits)
+    return replace(table, schema=schema, levels=levels_of(schema, table.counts))
 
 
 def check_rules(release: Release, policy: Policy) -> None:

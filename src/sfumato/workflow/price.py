@@ -1,9 +1,10 @@
 """`sf.price`: what every promise of a policy costs, by searching once more without each of them.
 
-For each criterion and each quasi-identifier the best release is looked for that the policy would
-allow without it, and for each criterion one step looser and tighter. All searches do the same
-work and the same seed, the policy as it is too; what does not fit into the time is not begun, and
-said so. A release of a stricter policy is one of the looser, too, so a looser one never costs more.
+For each criterion, each quasi-identifier and its limits the best release is looked for that the
+policy would allow without it, and for each criterion one step looser and tighter. All searches do
+the same work and the same seed, the policy as it is too; what does not fit into the time is not
+begun, and said so. A release of a stricter policy is one of the looser, too, so a looser one never
+costs more.
 
 Without a column the table is searched that lacks it; the release is then measured beside the whole
 table, with the column as `*` for everybody, and must hold so by the policy as it is. The release of
@@ -16,7 +17,7 @@ people of the sample, who lie farther apart than those of the table.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import zip_longest
 from time import monotonic
@@ -45,6 +46,7 @@ from sfumato.report.price import (
     Status,
     WithoutColumn,
     WithoutCriterion,
+    WithoutLimits,
     in_order,
     promises,
 )
@@ -54,6 +56,7 @@ from sfumato.schema.region import Anything
 from sfumato.table import Table
 from sfumato.utility.view import View, view_of
 from sfumato.workflow.anonymize import anonymize, check_people, generalize, perturbed_by
+from sfumato.workflow.anonymize import without_limits as unlimited
 
 SECONDS = 30.0  # for all searches together
 BRIEFLY = 10.0  # the same at the end of `anonymize`
@@ -99,7 +102,7 @@ def price(
     own = policy.maker
     anonymizer = own.briefly()
     if table.schema.rows == "unlinked" and anonymizer.refuses_rows():
-        anonymizer = Mondrian()  # the quick one of those that keep a person's several rows
+        anonymizer = Mondrian()  # the quick one that keeps a person's several rows
     for criterion in policy.require:
         if criterion.of_noise:
             raise InputError(
@@ -108,8 +111,8 @@ def price(
     columns = [domain.name for domain in table.counts.quasi]
     changes = [
         change
-        for change in changes_of(policy, columns)
-        if bounds or isinstance(change, WithoutCriterion | WithoutColumn)
+        for change in changes_of(policy, columns, table.schema.limits)
+        if bounds or not isinstance(change, OtherBound | NoOtherBound)
     ]
     searches = 1 + sum(not isinstance(change, NoOtherBound) for change in changes)
     if people is None and anonymizer == own:
@@ -192,7 +195,7 @@ def add_price(report: Report, table: Table, policy: Policy, *, asked: bool | Non
 # -- changes ---------------------------------------------------------------------------------------
 
 
-def changes_of(policy: Policy, columns: Sequence[str]) -> Iterator[Change]:
+def changes_of(policy: Policy, columns: Sequence[str], limited: Iterable[str]) -> Iterator[Change]:
     """Every change that has a price, criterion after criterion, then column after column."""
     for place, name in enumerate(promises(policy.require)):
         criterion = policy.require[place]
@@ -202,10 +205,13 @@ def changes_of(policy: Policy, columns: Sequence[str]) -> Iterator[Change]:
         if not steps:
             yield NoOtherBound(place, criterion, name)
     yield from map(WithoutColumn, columns)
+    yield from map(WithoutLimits, limited)
 
 
 def _way(change: Change) -> str:
-    return change.step.way if isinstance(change, OtherBound) else ""
+    if isinstance(change, OtherBound):
+        return change.step.way
+    return "looser" if isinstance(change, WithoutLimits) else ""
 
 
 def _in_turn(changes: Sequence[Change]) -> list[Change]:
@@ -355,7 +361,10 @@ class _Bench:
             del require[change.place]
             if not require:  # nothing is asked: the table itself
                 return generalize(self.table, {})
-        return anonymize(self.table, replace(policy, require=require), seed=self.seed)
+        table = self.table
+        if isinstance(change, WithoutLimits):
+            table, policy = unlimited(table, [change.column]), replace(policy, schema=None)
+        return anonymize(table, replace(policy, require=require), seed=self.seed)
 
     def _without_column(self, column: str) -> Release:
         """The best release of the table that lacks it, with the column as `*` for everybody."""

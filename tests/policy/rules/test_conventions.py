@@ -81,7 +81,7 @@ def test_who_is_unique_is_counted() -> None:
     found = judged(of_sizes(1, 1, 5), sf.StatisticsOffice())
     special = next(one for one in found.paragraphs if one.name == "special uniques")
     assert special.status == "violated"
-    assert special.reason.startswith("2 unique")
+    assert special.reason.startswith("2 unique, 2 of them by 3 columns or fewer")
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A hospital's file, with the people of its ZIP codes beside it."""
     random = Random(3)
     folder = tmp_path_factory.mktemp("patients")
-    lines = ["name,age,zip,city,sex,birth_date,month,diagnosis"]
+    lines = ["name,age,zip,city,sex,birth_date,month,diagnosis,age_at_dx"]
     for row in range(ROWS):
         born = dt.date(1930, 1, 1) + dt.timedelta(random.randrange(27_000))
         cells = [
@@ -30,7 +30,8 @@ def patients(tmp_path_factory: pytest.TempPathFactory) -> Path:
             random.choice(["13053", "13068", "05901"]),
         ]
         cells += [random.choice(["Ithaca", "Utica"]), "fm"[row % 2], born, random.randrange(1, 13)]
-        lines.append(",".join(map(str, [*cells, random.choice(["flu", "cold", "asthma", "gout"])])))
+        cells += [random.choice(["flu", "cold", "asthma", "gout"]), 20 + row % 75]
+        lines.append(",".join(map(str, cells)))
     (folder / "patients.csv").write_text("\n".join(lines) + "\n")
     (folder / "zips.csv").write_text("zip,people\n13053,15000\n13068,9000\n05901,900\n")
     return folder / "patients.csv"
@@ -47,10 +48,11 @@ def test_safe_harbor_keeps_small_places_and_parts_of_dates_at_home(patients: Pat
     policy, schema = drafted(patients, profile="hipaa-safe-harbor", zip_population=zips)
     assert isinstance(policy.profile, sf.SafeHarbor)
     assert policy.profile.populous("130")
-    assert {"age", "zip", "birth_date"} <= {*schema.quasi}
+    assert {"age", "zip", "birth_date", "age_at_dx"} <= {*schema.quasi}
     assert not {"city", "month", "name"} & {*schema.quasi, *schema.sensitive, *schema.keep}
     assert schema.hierarchies["zip"] == sf.zip3(["130"])
-    assert schema.hierarchies["age"] == sf.intervals(5, 10, 20, 40, top=90)
+    for age in ("age", "age_at_dx"):
+        assert schema.hierarchies[age] == sf.intervals(5, 10, 20, 40, top=90)
     born = schema.hierarchies["birth_date"]
     assert born == sf.dates("year", "decade", bottom=dt.date.today().year - 89)
 
@@ -95,7 +97,10 @@ def test_mistakes_of_the_command_are_answered_in_one_line(patients: Path) -> Non
         (("--profile", "hipaa"), "allowed: ema-0.09, hipaa-safe-harbor"),
         (("--profile", "ema-0.09", "--zip-population", zips), "zip_population is about ZIP codes"),
         (("--zip-population", zips), "zip_population is about ZIP codes"),
-        (("--profile", "hipaa-safe-harbor", "--zip-population", patients), "zip_population"),
+        (
+            ("--profile", "hipaa-safe-harbor", "--zip-population", patients),
+            "'patients.csv', line 2",
+        ),
         (("--profile", "hipaa-safe-harbor", "--zip-population", "none.csv"), "does not exist"),
     ):
         run = sfumato("init", patients, "--seconds", "0", *words)

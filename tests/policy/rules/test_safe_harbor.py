@@ -235,9 +235,19 @@ def test_what_nobody_can_judge_is_not_safe_until_its_owner_states_it() -> None:
     assert "not checked" in stated.reason
 
 
-def test_bytes_may_be_a_picture() -> None:
-    found = judged({"blob": [bytes([number]) for number in range(ROWS)]})
-    assert found["(Q)"].status == "cannot_judge"
+def test_what_may_be_an_identifier_is_asked() -> None:
+    """Bytes may be a picture, ten digits a phone number or the seconds since 1970."""
+    found = judged(
+        {
+            "blob": [bytes([number]) for number in range(ROWS)],
+            "remark": ["2125551234", *["7"] * (ROWS - 1)],
+            "logged": ["1700000000", *["7"] * (ROWS - 1)],
+        }
+    )
+    for letter, name in (("Q", "blob"), ("D", "remark"), ("C", "logged")):
+        paragraph = found[f"({letter})"]
+        assert paragraph.status == "cannot_judge"
+        assert paragraph.reason.startswith(f"{name}: ")
 
 
 @pytest.mark.parametrize(

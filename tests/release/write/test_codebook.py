@@ -64,7 +64,7 @@ def test_a_recipient_gets_the_mean_by_following_the_codebook(folder: Path) -> No
 
 def test_labels_of_every_kind_say_what_they_stand_for(tmp_path: Path) -> None:
     schema = sf.Schema(
-        quasi=["born", "zip", "city", "ill", "big"],
+        quasi=["born", "zip", "zip3", "city", "ill", "big"],
         sensitive="s",
         keep=["note"],
         weight="w",
@@ -72,6 +72,7 @@ def test_labels_of_every_kind_say_what_they_stand_for(tmp_path: Path) -> None:
         hierarchies={
             "born": sf.dates("month", "year"),
             "zip": sf.mask(),
+            "zip3": sf.zip3(["130"]),
             "city": sf.taxonomy({"ulm": "south", "bonn": "north", "kiel": "north"}),
             "ill": sf.icd10(),
             "big": sf.intervals([10], top=30),
@@ -80,15 +81,16 @@ def test_labels_of_every_kind_say_what_they_stand_for(tmp_path: Path) -> None:
     rows = {
         "born": [date(1990, 5, day) for day in (1, 2, 3, 4)],
         "zip": ["10115", "10117", "10119", None],
+        "zip3": ["13053", "13068", "05901", "05902"],
         "city": ["bonn", "kiel", "bonn", "kiel"],
         "ill": ["I10", "I11", "I12", "I13"],
         "big": [31, 35, 39, 90],
         "s": ["a", "b", "a", "b"],
-        "note": ["x"] * 4,
+        "note": ["=1+1", "-cmd", "-7", "x"],
         "w": [1.0, 2.0, 3.0, 4.0],
     }
     table = sf.read(pa.table(rows), schema)
-    release = sf.generalize(table, {"born": 1, "zip": 4, "city": 1, "ill": 2, "big": 1})
+    release = sf.generalize(table, {"born": 1, "zip": 4, "zip3": 1, "city": 1, "ill": 2, "big": 1})
     public = release.save(tmp_path / "out", format="csv") / "public"
     book = told(public)
     columns = {one["name"]: one for one in book["columns"]}
@@ -107,17 +109,40 @@ def test_labels_of_every_kind_say_what_they_stand_for(tmp_path: Path) -> None:
         {"text": "", "kind": "missing"},
     ]
     assert label["city"] == {"text": "north", "kind": "label", "values": ["bonn", "kiel"]}
+    rest = {one["text"]: one for one in columns["zip3"]["labels"]}["000"]
+    assert "too few people live there" in rest["values"][0]
     assert label["ill"]["kind"] == "family"
     assert (label["big"]["kind"], label["big"]["low"]) == ("bound", 30)
     assert "high" not in label["big"]
     assert "middle" not in label["big"]
     assert columns["note"]["what_was_done"] == "as it is, unprotected"
     assert any("number of people of the population" in words for words in book["analysis"])
+    assert any(words.startswith("Import note as text") for words in book["analysis"])
+    assert {"=1+1", "-cmd", "-7", "x"} == set(pd.read_csv(public / "data.csv", dtype=str)["note"])
+    manifest = json.loads((public / "manifest.json").read_text())["columns"]
+    assert {one["name"]: one["formula_cells"] for one in manifest if "formula_cells" in one} == {
+        "note": 2
+    }
     lines = pd.read_csv(public / "codebook.csv", dtype=str, keep_default_na=False)
     cells = lines[lines["cell"] != ""].set_index("cell")
     assert cells.loc["north", "means"] == "bonn; kiel"
     assert cells.loc[">=30", "means"] == "at least 30"
     assert cells.loc["1990-05", "middle"] == "1990-05-16"
+
+
+def test_special_codes_are_told_from_numbers(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("pay,owes,s\n" + "50,N,a\nN,7,b\n-9,8,a\n60,9,b\n" * 3)
+    schema = sf.Schema(["pay"], "s", keep=["owes"])
+    table = sf.read(tmp_path / "t.csv", schema, codes={"pay": ["N", "-9"], "owes": ["N"]})
+    book = told(sf.generalize(table, {}).save(tmp_path / "out") / "public")
+    columns = {one["name"]: one for one in book["columns"]}
+    assert {one["text"]: one["kind"] for one in columns["pay"]["labels"]} == {
+        "N": "code",
+        "-9": "code",
+    }
+    for name in ("pay", "owes"):
+        (code,) = (one for one in columns[name]["notations"] if one["kind"] == "code")
+        assert "no missing value" in code["use"]
 
 
 def test_how_sure_counts_are_follows_from_the_cells(tmp_path: Path) -> None:
@@ -230,6 +255,12 @@ def test_perturbed_columns_state_their_mechanism_and_nothing_of_the_table(tmp_pa
     public = release.save(tmp_path / "out", report=sf.audit(release, policy)) / "public"
     book = told(public)
     assert any("each number is known to 50 either way" in words for words in book["analysis"])
+    answers = {tuple(one["counts_by"]): one["words"] for one in book["questions"]}
+    assert answers[("s",)] == "an estimate: values were altered by chance"
+    assert answers[("cost",)] == "exact for those published"
+    means = {one["name"]: one["notations"][0]["means"] for one in book["columns"]}
+    assert "chance may have altered" in means["s"]
+    assert means["cost"] == "one value"
     shutil.rmtree(tmp_path / "out" / "private")
     manifest = json.loads((public / "manifest.json").read_text())
     seen = codebook_of(sf.read_release(public, schema), manifest)

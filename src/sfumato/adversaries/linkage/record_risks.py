@@ -12,7 +12,6 @@ record is told with the highest risk of its groups, and without a group.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,15 +23,14 @@ import pyarrow.parquet as pq
 from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.adversaries.linkage.special_uniques import SpecialUniques, special_uniques
 from sfumato.counts.counts import Counts, rank_rows
-from sfumato.errors import InputError, SfumatoError
-from sfumato.files import PRIVATE, check_new_file, new_file
+from sfumato.errors import InputError, SfumatoError, refuse_handed_out
+from sfumato.files import check_new_file, new_file
 from sfumato.numbers import Floats, Ints, rows_of
 from sfumato.release.description import Singletons
 from sfumato.release.release import Release
 from sfumato.release.write.cells import rows_and_tuples
 from sfumato.table import Table
 
-PUBLIC = "public"
 ENDINGS = (".csv", ".parquet")
 
 
@@ -72,13 +70,7 @@ def check_risks_file(target: Path, *, force: bool) -> None:
             f"cannot write record risks as {target.name!r}; use a name ending in "
             f"{' or '.join(ENDINGS)}"
         )
-    # As it is written, and where links lead: either may be what is handed out.
-    places = Path(os.path.normpath(target.absolute())), target.resolve()
-    if any(PUBLIC in place.parts[:-1] for place in places):
-        raise InputError(
-            f"{target} lies below {PUBLIC}/, which is handed out, and record risks are about "
-            f"single people; write them below {PRIVATE}/"
-        )
+    refuse_handed_out(target, "record risks are")
     check_new_file(target, force=force)
 
 

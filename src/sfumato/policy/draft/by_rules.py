@@ -14,6 +14,7 @@ from sfumato.errors import PolicyError, did_you_mean, expect, quoted
 from sfumato.policy.draft.bounds import EPSILON, DraftedBound, Fit, K, bounds
 from sfumato.policy.draft.guess import RoleGuess, is_foreign_date
 from sfumato.policy.draft.profile import Profile
+from sfumato.policy.draft.words import subjects_of
 from sfumato.policy.rules import RULE_SETS
 from sfumato.policy.rules.base import NO_ADVICE, RuleSet
 from sfumato.policy.rules.conventions import PublicFile, RiskThreshold, StatisticsOffice
@@ -64,18 +65,26 @@ class DraftRules:
         return ""
 
     def withhold(self, guesses: dict[str, RoleGuess]) -> None:
-        """Take away the roles of columns that stay at home."""
+        """Take away the roles of columns that stay at home; what is told in part is coarsened."""
         for name, guess in guesses.items():
-            if guess.role in ("known", "candidate", "sensitive") and (
-                why := self.withheld(guess.profile)
-            ):
+            if guess.role not in ("known", "candidate", "sensitive"):
+                continue
+            if why := self.withheld(guess.profile):
                 guesses[name] = replace(guess, role="none", why=why, question="")
+            elif guess.role == "sensitive" and self._in_part(guess.profile):
+                why = "an age or a date, told in part only, 45 CFR 164.514(b)(2)(i)(C)"
+                guesses[name] = replace(guess, role="known", why=why, question="")
+
+    def _in_part(self, found: Profile) -> bool:
+        """Whether a column may be published by its year, or with the oldest together, only."""
+        aged = found.what == "numeric" and bool(subjects_of(found.name) & {"age", "birth"})
+        return isinstance(self.rules, SafeHarbor) and (aged or found.what == "date")
 
     def fit(self, found: Profile, fit: Fit) -> Fit:
         """How a quasi-identifier is coarsened, at least as far as the rules ask."""
         if not isinstance(self.rules, SafeHarbor):
             return fit
-        topic = found.topic.name if found.topic else ""
+        topic, about = found.topic.name if found.topic else "", subjects_of(found.name)
         last = self.rules.as_of - OLDEST + 1  # who was born before it is 90 or older
         if topic == "zip code":
             seen = sorted({text[:3] for text in map(str, found.values)})
@@ -83,11 +92,11 @@ class DraftRules:
             why = "three digits where more than 20,000 people live, else 000"
             return Fit(Zip3(shown), why, "categorical", finest=1)
         if found.what == "date":
-            born = last if topic == "birth" else None
+            born = last if "birth" in about else None
             return Fit(Dates(("year", "decade"), bottom=born), "its year, then decade", finest=1)
-        if found.what == "numeric" and topic == "age":
+        if found.what == "numeric" and "age" in about:
             return Fit(Intervals((5, 10, 20, 40), top=OLDEST), "90 and over together", finest=1)
-        if found.what == "numeric" and topic == "birth":
+        if found.what == "numeric" and "birth" in about:
             return Fit(Intervals((5, 10, 20), bottom=last), "the oldest together", finest=1)
         return fit
 

@@ -14,10 +14,11 @@ from dataclasses import dataclass
 from itertools import product
 from typing import ClassVar, Literal, get_args
 
+from sfumato.adversaries.linkage.special_uniques import special_uniques
 from sfumato.criteria.base import Criterion, Status, Verdict, judge, parameter
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.criteria.k_anonymity import KAnonymity
-from sfumato.errors import PolicyError, quoted
+from sfumato.errors import PolicyError, SfumatoError, quoted
 from sfumato.policy.rules.base import (
     FREE_TEXT,
     Against,
@@ -30,9 +31,11 @@ from sfumato.policy.rules.base import (
 )
 from sfumato.policy.rules.free_text import text_paragraph
 from sfumato.policy.rules.identifying_columns import KINDS, identifying
+from sfumato.release.release import Release
 
 Measured = Literal["maximum", "average"]
 Attacker = Literal["prosecutor", "journalist"]
+_FEW = 3  # columns, by which SUDA looks for special uniques
 _NUMBER = r"^[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?$"
 
 
@@ -155,7 +158,7 @@ class StatisticsOffice(RuleSet):
         if not alone:
             return Paragraph("special uniques", statement, "holds")
         people = round(alone * judged.linkage.people)
-        reason = f"{people:,} unique; those unique by few columns are the ones to coarsen first"
+        reason = f"{people:,} unique{_by_few(judged.release)}"
         return Paragraph("special uniques", statement, "violated", reason)
 
     def _extremes(self, judged: JudgedRelease) -> Paragraph:
@@ -190,6 +193,15 @@ class StatisticsOffice(RuleSet):
             return Paragraph("weights", statement, "holds")
         reason = f"{schema.weight}: a weight tells how somebody was sampled, and few have it"
         return Paragraph("weights", statement, "violated", reason)
+
+
+def _by_few(release: Release) -> str:
+    """How many of those who are unique are so by few columns: the ones to coarsen first."""
+    try:
+        found = special_uniques(release, _FEW)
+    except SfumatoError:
+        return ""
+    return f", {found.special:,} of them by {_FEW} columns or fewer: coarsen these first"
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ _NAME = (
 _CODE = r"^[A-Za-z0-9./_-]{4,64}$"
 _WORD = r"^\S{0,63}\p{L}\S{0,63}$"
 _WHOLE = r"^[0-9]{4,20}$"
+_TEN = r"(?:^|[^0-9.,])[2-9][0-9]{2}[2-9][0-9]{6}(?:\.0)?(?:[^0-9.,]|$)"  # a phone's, maybe
 _DECIMAL = r"^[+-]?[0-9]{1,12}\.[0-9]{1,12}$"
 
 # letter | what | words of a name; a word that ends in * may be part of another
@@ -131,6 +132,9 @@ def identifying(kind: IdentifierKind, column: ColumnCells) -> Iterator[Against]:
     for form in _FORMS_OF.get(kind.letter, ()):
         if cells := column.forms.get(form, 0):
             yield Against(counted(column.name, cells, f"with {FORMS[form].called}"))
+    if kind.letter == "D" and (cells := column.matching(_TEN)):
+        what = "with ten digits, as phone numbers have: are they?"
+        yield Against(counted(column.name, cells, what), sure=False)
 
 
 def _told_apart(kind: IdentifierKind, column: ColumnCells) -> int:

@@ -74,6 +74,7 @@ _DATED = _words(
 )
 _PARTS = _words("month monat mois mes mese weekday wochentag quarter quartal week woche semaine")
 _PACKED_DAY = r"^(?:1[89]|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])$"
+_SECONDS = r"^1[0-9]{9}(?:[0-9]{3})?(?:\.[0-9]{1,9})?$"  # since 1970, from 2001 to 2033
 _DATE_LIKE = re.compile(rf"\d{{1,4}}[-/. :]\d{{1,2}}|\d{{6,8}}|(?:1[89]|20)\d\d|\b{MONTHS}\b")
 _NUMERIC, _DATE = Notation("numeric"), Notation("date")
 _OR_MORE = re.compile(
@@ -119,18 +120,19 @@ class SafeHarbor(RuleSet):
         if self.zip_population is None:
             return {}
         if isinstance(self.zip_population, Mapping):
-            listed = [(str(code), str(people)) for code, people in self.zip_population.items()]
+            given = enumerate(self.zip_population.items(), 1)
+            listed = [(f"entry {place}", str(code), str(n)) for place, (code, n) in given]
         else:
             assert isinstance(self.zip_population, Path)
             listed = _listed(self.zip_population)
         sums: dict[str, int] = {}
-        for code, people in listed:
+        for where, code, people in listed:
             if not re.fullmatch(r"\d{3}|\d{5}", code, re.ASCII) or not re.fullmatch(
                 r"\d{1,10}(\.0+)?", people, re.ASCII
             ):
                 raise PolicyError(
-                    f"{self.name}: zip_population: a line does not give a ZIP code of three or "
-                    "five digits (01301, leading zeros kept) and a whole number of people"
+                    f"{self.name}: zip_population: {where} must give a ZIP code of three or five "
+                    "digits (01301, leading zeros kept) and a whole number of people (41000)"
                 )
             sums[code[:3]] = sums.get(code[:3], 0) + int(float(people))
         return sums
@@ -217,6 +219,9 @@ class SafeHarbor(RuleSet):
         packed = column.matching(_PACKED_DAY)
         if packed and (called or packed >= 0.9 * column.counts.cells):
             dated += packed
+        if not called and (seconds := column.matching(_SECONDS)):
+            what = "with ten or thirteen digits, as seconds since 1970 have: are they times?"
+            yield Against(counted(column.name, seconds, what), sure=False)
         if not dated and not called:
             return
         if column.listed is None:
@@ -265,8 +270,8 @@ class SafeHarbor(RuleSet):
             yield Against(counted(column.name, unclear, "that are no ages"), sure=False)
 
 
-def _listed(path: Path) -> list[tuple[str, str]]:
-    """The two columns of a file; a header is a first line without a number of people."""
+def _listed(path: Path) -> list[tuple[str, str, str]]:
+    """Where a line stands, and its first two cells; a header is a first line without a number."""
     where = f"zip_population file {quoted(path.name)}"
     try:
         if problem := other_than_file(path):
@@ -277,12 +282,14 @@ def _listed(path: Path) -> list[tuple[str, str]]:
     except (OSError, ValueError):
         raise PolicyError(f"{where} cannot be read as UTF-8 text") from None
     delimiter = ";" if lines and ";" in lines[0] else "," if lines and "," in lines[0] else "\t"
-    rows = [row for row in csv.reader(lines, delimiter=delimiter) if any(row)]
-    if rows and not any(cell.strip().isdecimal() for cell in rows[0]):
+    reader = csv.reader(lines, delimiter=delimiter)
+    rows = [(f"{where}, line {reader.line_num}:", row) for row in reader if any(row)]
+    if rows and not any(cell.strip().isdecimal() for cell in rows[0][1]):
         rows = rows[1:]
-    if not rows or any(len(row) < 2 for row in rows):
+    if not rows:
         raise PolicyError(f"{where} must have two columns, ZIP codes and people, and some lines")
-    return [(row[0].strip(), row[1].strip().replace(" ", "")) for row in rows]
+    pairs = [(line, *(cell.strip() for cell in (*row, "")[:2])) for line, row in rows]
+    return [(line, code, people.replace(" ", "")) for line, code, people in pairs]
 
 
 def _members(text: str) -> list[str]:

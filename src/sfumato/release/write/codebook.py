@@ -33,9 +33,10 @@ from sfumato.release.treatment import (
     is_one_value,
     shown_columns,
 )
+from sfumato.release.write.weights import words_of_weights
 from sfumato.schema.icd10 import CodeFamily
 from sfumato.schema.notation import JSON
-from sfumato.schema.recipes import Taxonomy
+from sfumato.schema.recipes import Taxonomy, Zip3
 from sfumato.schema.region import (
     Anything,
     End,
@@ -51,21 +52,14 @@ from sfumato.schema.roles import Schema
 VERSION = 1  # of codebook.json
 MOST_LABELS = 2_000  # of a column that are listed though their notation says how to read them
 _MOST_MEMBERS = 200  # of a label that are listed
+_ZIP3_REST = (
+    "a ZIP code of any area that is not told by its first three digits, because too few people "
+    "live there, or it is not known that enough do; these lie all over the country"
+)
 _MOST_PAIRED = 6  # columns that are asked about in pairs
 
-Kind = Literal[
-    "value",
-    "interval",
-    "bound",
-    "range",
-    "set",
-    "mask",
-    "label",
-    "family",
-    "any",
-    "missing",
-    "list",
-]
+Kind = Literal["value", "code", "interval", "bound", "range", "set", "mask", "label", "family",
+               "any", "missing", "list"]  # fmt: skip
 
 # How a cell of each kind is found in a file, what it says, and what to do with it.
 _END = r"[^,\[\]()]+"
@@ -78,6 +72,7 @@ _PATTERNS: dict[Kind, str] = {
 }
 _MEANS: dict[Kind, str] = {
     "value": "one value",
+    "code": "a code that stands among numbers or dates, and is none of them",
     "interval": "a value between the two ends; [ and ] include their end, ( and ) do not",
     "bound": "a value below or above the number; = includes it",
     "range": "a value of this range; its ends are those of its label",
@@ -91,6 +86,7 @@ _MEANS: dict[Kind, str] = {
 }
 _USE: dict[Kind, str] = {
     "value": "as it is",
+    "code": "apart from the numbers: not one of them, and no missing value; leave it out of means",
     "interval": "the middle for means and sums, or both ends for bounds; of whole numbers in "
     "[a, b) the middle is half a step lower",
     "bound": "there is no middle: take the bound, or a value known from elsewhere, and say so",
@@ -103,6 +99,7 @@ _USE: dict[Kind, str] = {
     "missing": "as a missing value",
     "list": "one entry for each value",
 }
+_ALTERED = "one value, which chance may have altered: how, is told under how to analyse it"
 
 
 @dataclass(frozen=True)
@@ -224,10 +221,9 @@ def codebook_of(release: Release, manifest: Mapping[str, Any]) -> Codebook:
     """The codebook of a release with this manifest: a function of what is handed out alone."""
     shown = {column.name: column for column in shown_columns(release.by_row or release) or ()}
     treatments = {one.column: one for one in column_treatments(release)}
-    missing = manifest["form"].get("missing", {})
     columns = tuple(
-        _column(entry, treatments.get(entry["name"]), shown.get(entry["name"]), release, missing)
-        for entry in manifest["columns"]
+        _column(entry, manifest["form"], treatments.get(name), shown.get(name), release)
+        for name, entry in ((entry["name"], entry) for entry in manifest["columns"])
     )
     return Codebook(
         manifest["scheme"],
@@ -253,19 +249,21 @@ _OF_OURS = {
 
 def _column(
     entry: Mapping[str, Any],
+    form: Mapping[str, Any],
     treatment: ColumnTreatment | None,
     shown: ShownColumn | None,
     release: Release,
-    missing: Mapping[str, str],
 ) -> CodebookColumn:
     name, role = entry["name"], entry["role"]
+    missing = form.get("missing", {}).get(name, "")
+    codes = form.get("codes", {}).get(name, ())
     own = {"group": GROUP_ID}.get(role, role)
     how = _OF_OURS.get(own, "" if treatment is None else treatment.how)
     labels: tuple[CellLabel, ...] = ()
     kinds: dict[Kind, str] = {"value": ""}
     if shown is not None and not release.regions.exact:
         parts = _parts(release, shown)
-        every = [_label(name, part, release.schema, missing.get(name, "")) for part in parts]
+        every = [_label(name, part, release.schema, missing, codes) for part in parts]
         kinds = {label.kind: label.text for label in sorted(every, key=_order, reverse=True)}
         few = len(every) <= MOST_LABELS
         listed = [
@@ -275,8 +273,12 @@ def _column(
     if "list" in entry or "several" in entry:
         separator = entry.get("list", "")
         kinds = {"list": JSON if separator == JSON else f"a{separator}b" if separator else ""}
+    elif codes and (shown is None or release.regions.exact):
+        kinds["code"] = ", ".join(codes)
     if own not in _OF_OURS:
-        kinds.setdefault("missing", missing.get(name, ""))
+        kinds.setdefault("missing", missing)
+    altered = name in release.perturbed and release.perturbed[name].by_chance
+    means = _MEANS | ({"value": _ALTERED} if altered else {})
     return CodebookColumn(
         name,
         role,
@@ -285,7 +287,7 @@ def _column(
         entry.get("label", ""),
         entry.get("labels"),
         tuple(
-            CellNotation(kind, example, _MEANS[kind], _USE[kind], _PATTERNS.get(kind))
+            CellNotation(kind, example, means[kind], _USE[kind], _PATTERNS.get(kind))
             for kind, example in sorted(kinds.items(), key=lambda one: _KINDS.index(one[0]))
         ),
         labels,
@@ -307,7 +309,9 @@ def _order(label: CellLabel) -> tuple[int, float, tuple[float, str, str]]:
     return _KINDS.index(label.kind), low, reading_key(label.text)
 
 
-def _label(column: str, part: Region, schema: Schema, missing: str) -> CellLabel:
+def _label(
+    column: str, part: Region, schema: Schema, missing: str, codes: Sequence[str]
+) -> CellLabel:
     """What a cell says."""
     if part == NO_VALUE:
         return CellLabel(missing, "missing")
@@ -320,11 +324,13 @@ def _label(column: str, part: Region, schema: Schema, missing: str) -> CellLabel
     if isinstance(part, CodeFamily):
         return CellLabel(part.text, "family")
     if is_one_value(part):
-        return CellLabel(part.text, "value")
+        return CellLabel(part.text, "code" if part.text in codes else "value")
     if part.label is None:
         members = sorted(map(text_of, part.values), key=reading_key)
         return CellLabel(part.text, "set", values=tuple(members))
     recipe = schema.hierarchies.get(column)
+    if isinstance(recipe, Zip3):
+        return CellLabel(part.text, "label", values=(_ZIP3_REST,))
     leaves = (
         [leaf for leaf, path in recipe.paths.items() if part.label in path]
         if isinstance(recipe, Taxonomy)
@@ -374,9 +380,8 @@ def _removed(manifest: Mapping[str, Any]) -> tuple[str, ...]:
         words.append(f"{hidden:,} {be} not in the files, and nothing is told of them.")
     else:
         words.append("Everybody of the table is in the files.")
-    linked = manifest.get("linked", {})
-    if linked.get("rows_not_published"):
-        words.append(f"{linked['rows_not_published']:,} rows are not in the files.")
+    if rows := manifest.get("linked", manifest).get("rows_not_published"):
+        words.append(f"{rows:,} row{'s are' if rows > 1 else ' is'} not in the files.")
     return tuple(words)
 
 
@@ -417,22 +422,22 @@ def _analysis(
             "both ends (interval censoring). Ranges of one column may differ in width and overlap."
         )
     if "any" in kinds:
-        words.append("A cell * is told of nobody: it is neither a category nor a missing value.")
-    words += [_of_weights(entry) for entry in manifest["columns"] if entry["role"] == "weight"]
+        words.append(
+            "A cell * tells nothing: it is neither a category nor a missing value, and it is not "
+            "there by chance. Where few cells of a column are *, they are those of people unlike "
+            "others: leaving them out makes what is rare look rarer."
+        )
+    if formulas := [entry["name"] for entry in manifest["columns"] if "formula_cells" in entry]:
+        words.append(
+            f"Import {', '.join(formulas)} as text: some cells begin with =, +, - or @, and a "
+            "spreadsheet program would run them as formulas. They are as they were."
+        )
+    words += [words_of_weights(entry) for entry in manifest["columns"] if entry["role"] == "weight"]
     words += [
         f"{'; '.join(filter(None, [f'{name}: {one.words}', one.for_recipients]))}."
         for name, one in sorted(release.perturbed.items())
     ]
     return tuple(words)
-
-
-def _of_weights(entry: Mapping[str, Any]) -> str:
-    name = entry["name"]
-    words = f"{name} is the number of people of the population that a row stands for"
-    if entry.get("weights") == "mean of the group":
-        words += ", the mean of the rows with the same quasi-identifiers: sums by these are kept"
-    times = entry.get("times_for_suppressed")
-    return f"{words}." + (f" For the whole population multiply by {times}." if times else "")
 
 
 # -- questions -------------------------------------------------------------------------------------
@@ -461,7 +466,16 @@ def _questions(release: Release, shown: Sequence[ShownColumn]) -> tuple[CountQue
     if described.exact:
         words = "an estimate: whose value it is, is told by bucket only"
         return (*questions, *(CountQuestion((name, *sensitive), None, words) for name in names))
-    return (*questions, *(CountQuestion((name,), 1.0, _in_words(1.0)) for name in sensitive))
+    by_chance = {name for name, done in release.perturbed.items() if done.by_chance}
+    return (
+        *questions,
+        *(
+            CountQuestion((name,), None, "an estimate: values were altered by chance")
+            if name in by_chance
+            else CountQuestion((name,), 1.0, _in_words(1.0))
+            for name in sensitive
+        ),
+    )
 
 
 def _sure(release: Release, shown: Sequence[ShownColumn]) -> list[np.ndarray[Any, Any]]:

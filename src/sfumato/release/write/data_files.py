@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import shutil
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
@@ -35,12 +36,14 @@ from sfumato.table import Table
 WHOSE = "rows"  # in private/: the published rows with a number of each one's person
 PARTS = "data"  # the folder of the parts, where one file would not do
 _ROWS = 1 << 16  # that a text file is written by
+_FORMULA = r"^(?:[=+@\t\r]|-[^0-9.])"  # what a spreadsheet program would run, if it is let
 
 
 class Data(Protocol):
     """What is to be handed out, ready to be written."""
 
     form: FileForm
+    formula_cells: Counter[str]  # by column, once they are written
 
     @property
     def columns(self) -> list[pa.Field]: ...
@@ -75,6 +78,7 @@ class _InMemory:
         may_be_empty: Collection[str],
     ) -> None:
         self._may_be_empty = may_be_empty
+        self.formula_cells: Counter[str] = Counter()
         came = {} if release.regions.centroids else _types_kept(form)
         self._tables = {}
         for name, table in tables.items():
@@ -95,6 +99,7 @@ class _InMemory:
         for name, table in self._tables.items():
             if not self.form.is_columnar:
                 _check_text(table, self._may_be_empty, self.form)
+                self.formula_cells += _formula_cells(table, self.form)
             path = public / f"{name}{self.form.ending}"
             write_table([table], path, table.schema, self.form)
 
@@ -114,6 +119,7 @@ class _ByEngine:
                 "written from there; name another --format: csv or parquet"
             )
         self._rows, self._may_be_empty = rows, may_be_empty
+        self.formula_cells: Counter[str] = Counter()
         self.columns = _stored(release, form, rows.schema)
         self.form = form.published(self.columns, points=release.regions.centroids, scales={})
 
@@ -167,6 +173,7 @@ class _ByEngine:
                     rows = _as_stored(rows, self.columns)
                     if self.form.is_text:
                         _check_text(rows, self._may_be_empty, self.form)
+                        self.formula_cells += _formula_cells(rows, self.form)
                     yield rows
 
 
@@ -407,6 +414,15 @@ def _shown_codes(release: Release, table: Table) -> Iterator[tuple[Domain, Ints 
         told = [code for code in own if code is not None]
         if domain.name in free and len(told) == len(cells):
             yield domain, np.array(told)
+
+
+def _formula_cells(table: pa.Table, form: FileForm) -> Counter[str]:
+    """Cells of a text file that spreadsheet programs take for formulas, by column."""
+    found: Counter[str] = Counter()
+    for name, column in zip(table.schema.names, table.columns, strict=True):
+        if form.is_text and pa.types.is_string(column.type):
+            found[name] = pc.sum(pc.match_substring_regex(column, _FORMULA)).as_py() or 0
+    return found
 
 
 def _check_text(table: pa.Table, may_be_empty: Collection[str], form: FileForm) -> None:

@@ -10,7 +10,7 @@ Stands apart: releases are read and judged without anything that writes them.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -20,9 +20,8 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from sfumato.engines.form import FileForm
 from sfumato.files import PRIVATE, check_new_folder, new_folder
-from sfumato.perturbation.pseudonyms import KEY
+from sfumato.perturbation.pseudonyms import KEY, key_name
 from sfumato.progress import phase
 from sfumato.release.description import GROUP_ID, PSEUDONYM
 from sfumato.release.linked import LinkedPlacement
@@ -43,7 +42,7 @@ from sfumato.release.unlinked import people_references
 from sfumato.release.write.by_engine import made_to_publish
 from sfumato.release.write.cells import own_values
 from sfumato.release.write.codebook import Codebook, codebook_of
-from sfumato.release.write.data_files import WHOSE, data_of, write_rows
+from sfumato.release.write.data_files import WHOSE, Data, data_of, write_rows
 from sfumato.release.write.publish import pseudonym_column, rows_with_owners
 from sfumato.release.write.weights import told_of_weights
 from sfumato.schema.notation import JSON
@@ -143,7 +142,7 @@ def write_folder(
         private.mkdir(mode=0o700)
         data.write(public)
         promises = [] if report is None else report.promises()
-        manifest = _manifest(release, data.columns, _files(public), promises, lists, data.form)
+        manifest = _manifest(release, data, _files(public), promises, lists)
         if policy is not None:
             manifest["policy"] = policy.public()
         if codebook:
@@ -154,6 +153,9 @@ def write_folder(
         if (key := _key(release)) is not None:
             _write(private / KEY, key.hex())
             (private / KEY).chmod(0o600)
+        for old in _earlier_keys(target / PRIVATE):  # of a release that others may have by now
+            _write(private / key_name(old), old.hex())
+            (private / key_name(old)).chmod(0o600)
         if report is not None:
             told = report.published_as(*stamps_of(public / MANIFEST))
             for ending in ("html", "json", "md"):
@@ -224,14 +226,14 @@ def _counted_by(schema: Schema) -> str:
 
 def _manifest(
     release: Release,
-    columns: Sequence[pa.Field],
+    data: Data,
     files: Mapping[str, str],
     promises: list[dict[str, object]],
     lists: Mapping[str, str],
-    form: FileForm,
 ) -> dict[str, Any]:
     """What may be told: what was promised, what the columns are, how to check the files."""
-    schema = release.schema
+    schema, columns, form = release.schema, data.columns, data.form
+    formulas = data.formula_cells
     roles = {GROUP_ID: "group", COUNT: COUNT}  # of a bucketized release, and of a noisy one
     roles |= {name: role for role, name in schema.roles()}
     if release.by_row is not None:
@@ -264,6 +266,7 @@ def _manifest(
                 **({"list": lists[field.name]} if field.name in lists else {}),
                 **own.get(field.name, {}),
                 **({"cells_blank": blank[field.name]} if blank.get(field.name) else {}),
+                **({"formula_cells": formulas[field.name]} if formulas[field.name] else {}),
                 **(told_of_weights(release) if roles[field.name] == "weight" else {}),
                 **form.labels_of(field.name),
                 **(
@@ -285,12 +288,20 @@ def _key(release: Release) -> bytes | None:
     return None if release.placement is None else release.placement.table.key
 
 
+def _earlier_keys(private: Path) -> set[bytes]:
+    """The keys of pseudonyms in the folder that is to be replaced."""
+    texts = (path.read_text(encoding="ascii").strip() for path in private.glob("pseudonym*.key"))
+    return {bytes.fromhex(text) for text in texts}
+
+
 def _linked(release: Release) -> dict[str, Any]:
-    """That a pseudonym links rows, and what of people's rows it does not."""
+    """Of people's several rows: that a pseudonym links them, and how many are not published."""
     placement = release.placement
-    if not isinstance(placement, LinkedPlacement):
+    if isinstance(placement, LinkedPlacement):
+        return {"linked": placement.linked.public()}
+    if placement is None or release.schema.rows != "unlinked" or not placement.suppressed:
         return {}
-    return {"linked": placement.linked.public()}
+    return {"rows_not_published": placement.suppressed}
 
 
 def _private(release: Release, policy: EvidencePolicy | None) -> dict[str, str]:

@@ -9,7 +9,9 @@ multiplies by the factor that the manifest tells, if so many are suppressed that
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from decimal import ROUND_CEILING, Context
+from typing import Any
 
 import numpy as np
 
@@ -59,3 +61,12 @@ def _in_memory(counts: Counts) -> float:
 def _stored(counts: StoredCounts) -> float:
     summed = counts.engine.fetch(select(["SUM(w) AS w"], counts.name))
     return float(summed.column(0)[0].as_py() or 0.0)
+
+
+def words_of_weights(column: Mapping[str, Any]) -> str:
+    """How to reckon with a column of weights, as the manifest describes it."""
+    words = f"{column['name']} is the number of people of the population that a row stands for"
+    if column.get("weights") == "mean of the group":
+        words += ", the mean of the rows with the same quasi-identifiers: sums by these are kept"
+    times = column.get("times_for_suppressed")
+    return f"{words}." + (f" For the whole population multiply by {times}." if times else "")

@@ -20,7 +20,7 @@ def test_a_page_shows_what_is_printed(page: Path, tmp_path: Path) -> None:
     [
         ("```sh\nsfumato audit gone.csv --policy p.toml\n```", "gone.csv"),
         ("```sh\nsfumato --version   # exit code 1\n```", "exit code 1"),
-        ('```toml title=".gitignore"\nother\n```', "is not what the page shows"),
+        ('```sh title="gate.sh"\nother\n```', "is not what the page shows"),
         ("```python\nassert False, 'it ran'\n```", "it ran"),
     ],
 )

@@ -2,7 +2,7 @@
 
 What blocks with a fence mean:
 
-- with a title: a file of that name; of a path in this repository, the very file;
+- with a title: a file of that name; of one in docs/tutorials/files, the very text;
 - `sh`: commands, one after another. Each ends with exit code 0, or with what the comment behind it
   says (`# exit code 1`). `sfumato` runs in this process, everything else by bash;
 - `python`: run, in one namespace a page;
@@ -84,8 +84,8 @@ def follow(page: Path, folder: Path) -> list[Shown]:
 
 
 def _write(path: Path, content: str) -> None:
-    ours = ROOT / path
-    if path.parts[0] in ("docs", "tests") or path.name.startswith("."):
+    ours = DOCS / "tutorials" / "files" / path
+    if ours.exists():
         assert ours.read_text(encoding="utf-8") == content, f"{path} is not what the page shows"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(content, encoding="utf-8")
@@ -105,8 +105,14 @@ def _command(line: str) -> str:
 
 
 def _bash(line: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    paths = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     return subprocess.run(
-        ["bash", "-c", line], input=given, capture_output=True, text=True, check=False
+        ["bash", "-c", line],
+        env={**os.environ, "PATH": paths},
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 

@@ -18,25 +18,38 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $$(find src -name '
 # Where nothing compiled is kept, every started program compiles all of us again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo reference test test-deep coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
+.PHONY: help install demo docs reference test test-deep coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-install: $(VENV)/.installed  ## Make the virtual environment and install Sfumato into it.
+install: $(VENV)/.installed  ## Make the virtual environment and install Sfumato into it, with all that tests need.
 
-$(VENV)/.installed: pyproject.toml constraints.txt
+# What an environment has: Sfumato alone (.light), with what the site takes (.docs), with all that tests need.
+INSTALL = $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e
+$(VENV)/.made:
 	@test -n "$(PYTHON)" || { echo "Sfumato needs Python 3.11 or newer with venv: install it and run make again." >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[dev]'
 	@touch $@
+
+$(VENV)/.light: pyproject.toml constraints.txt | $(VENV)/.made
+	$(INSTALL) .
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.made
+	$(INSTALL) '.[docs]'
+	@touch $@ $(VENV)/.light
+
+$(VENV)/.installed: pyproject.toml constraints.txt | $(VENV)/.made
+	$(INSTALL) '.[dev]'
+	@touch $@ $(VENV)/.light
 
 # What tests import is compiled, and their assertions are rewritten, once: not by all workers at the same time.
 $(VENV)/.collected: $(VENV)/.installed
 	@$(BIN)/python -m pytest --collect-only -qq > /dev/null || true
 	@touch $@
 
-demo: install  ## A synthetic census, judged: the whole journey in one command.
+demo: $(VENV)/.light  ## A synthetic census, judged: the whole journey in one command.
 	$(BIN)/sfumato demo --out demo --force
 
 test: install $(VENV)/.collected  ## Run the tests.
@@ -65,7 +78,11 @@ attack: install  ## Attack the tool itself: hostile files, policies, manifests, 
 evidence: install  ## Write docs/evidence.md: the five papers, print beside ours (SFUMATO_DATA names the data folder; minutes).
 	$(BIN)/sfumato reproduce all --markdown docs/evidence.md --force > /dev/null
 
-reference: install  ## Write the pages of docs/ that are made of the code: policy, command line, glossary.
+docs: $(VENV)/.docs  ## Build the site into site/; a link that leads nowhere is an error.
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+reference: $(VENV)/.light  ## Write the pages of docs/ that are made of the code: policy, command line, Python, glossary.
 	$(BIN)/python scripts/write_reference.py
 	$(BIN)/python scripts/write_docs.py
 
@@ -99,4 +116,4 @@ suppression-cases: install  ## Try all 500 random tables on local suppression (a
 	SFUMATO_SUPPRESSION_CASES=500 $(BIN)/python -m pytest -q -s tests/anonymizers/test_local_suppression.py
 
 clean:  ## Remove everything that was made.
-	rm -rf $(VENV) $(PEERS) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache .coverage demo build dist
+	rm -rf $(VENV) $(PEERS) .numba_cache .hypothesis .pytest_cache .mypy_cache .ruff_cache .coverage demo build dist site

@@ -1,4 +1,4 @@
-"""Write the pages of docs/ that are made of the code: policy-reference.md, command-line.md.
+"""Write the references in docs/, which are made of the code: of policies, commands and Python.
 
 What a key of a policy means stands below its field in the code, with `Example: ...` at its end
 (TOML in backticks; of several, the first is the key's own and the others go with it). Types,
@@ -25,6 +25,7 @@ import typer
 from pydantic import BaseModel
 from typer.cli import get_docs_for_click
 
+import sfumato
 from sfumato.adversaries.leakage.metrics import METRICS
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.anonymizers import ANONYMIZERS
@@ -370,7 +371,45 @@ def command_line() -> str:
     return "\n".join([lines[0], "", about, *lines[1:]]).rstrip() + "\n"
 
 
-PAGES = {"policy-reference.md": policy_reference, "command-line.md": command_line}
+# -- the public names ------------------------------------------------------------------------------
+
+ROOMS = {
+    "workflow": "What is done",
+    "table": "Reading tables",
+    "engines": "",
+    "schema": "Columns",
+    "policy": "Policies",
+    "criteria": "Criteria",
+    "anonymizers": "Anonymizers",
+    "perturbation": "Perturbation",
+    "utility": "What a release is for",
+    "release": "Releases",
+    "report": "Results",
+    "ledger": "Ledgers",
+    "adversaries": "Adversaries",
+    "errors": "Errors",
+}
+
+
+def python() -> str:
+    """Where mkdocstrings puts what each public name says of itself."""
+    about = "Every name of `import sfumato as sf`; what stands behind *Example* is a policy's line."
+    lines = ["# Python", "", about, "", "*This page is made of the code by `make reference`.*", ""]
+    homes: dict[str, str] = vars(sfumato)["_HOME_OF"]
+    assert {home.split(".")[1] for home in homes.values()} == set(ROOMS)
+    for room, title in ROOMS.items():
+        lines += [f"## {title}", ""] if title else []
+        of_room = [name for name, home in homes.items() if home.split(".")[1] == room]
+        for name in sorted(of_room, key=lambda name: (name[0].isupper(), name)):
+            lines += [f"::: {homes[name]}.{name}", ""]
+    return "\n".join(lines)
+
+
+PAGES = {
+    "policy-reference.md": policy_reference,
+    "command-line.md": command_line,
+    "python.md": python,
+}
 
 
 if __name__ == "__main__":

@@ -88,10 +88,10 @@ def test_whom_a_criterion_is_against_is_in_the_catalogue() -> None:
                     assert entry_of(adversary.name) is entry
 
 
-def test_the_readme_has_the_table_of_the_catalogue() -> None:
+def test_the_documentation_has_the_table_of_the_catalogue() -> None:
     (section,) = catalogue_document().sections
     (sheet,) = section.tables
-    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    lines = (ROOT / "docs" / "criteria.md").read_text(encoding="utf-8").splitlines()
     for name, asks, _, runs, bounded, _ in sheet.rows:
         assert f"| {name} | {asks} | {runs} | {bounded} |" in lines
 

@@ -71,7 +71,7 @@ class Tally:
             self.wrong.append(f"{label}: exit code {ended.returncode}")
         if ended.returncode == REFUSED and len(ended.stderr.splitlines()) != 1:
             self.wrong.append(f"{label}: {len(ended.stderr.splitlines())} lines")
-        if PLANTED in ended.stderr or "Traceback" in ended.stderr:
+        if any(word in ended.stderr for word in (PLANTED, "Traceback", "SELECT")):
             self.wrong.append(f"{label}: a message quotes data or code")
         return ended.returncode
 

@@ -12,7 +12,7 @@ from tests.attack.families import FAMILIES
 PARTS = {
     "wrong calls of the Python interface": (2, 2000),
     "hostile policies": (24, 100),
-    "hostile and damaged data files": (120, 40),
+    "hostile and damaged data files": (83, 160),
     "tampered manifests": (8, 75),
     "damaged ledgers": (20, 100),
     "releases judged again by counting": (15, 40),

@@ -46,23 +46,23 @@ def called(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     return int(ended.value.code or 0)
 
 
-def test_every_file_ends_in_an_answer_or_one_line(tmp_path: Path) -> None:
+def test_every_file_is_read_or_refused_in_one_line(tmp_path: Path) -> None:
+    """As a table; `test_families.py` has them judged as releases."""
     answered = refused = 0
     for name, data in all_files(24):
         file = tmp_path / name
         file.write_bytes(data)
-        for read in (sf.read, sf.read_release):
-            try:
-                read(file, SCHEMA)  # type: ignore[operator]
-                answered += 1
-            except sf.SfumatoError as error:
-                refused += 1
-                told = str(error)
-                assert "SECRET" not in told.replace(name, ""), name
-                assert "\n" not in told, name
-                assert "SELECT" not in told, name
-    assert answered > 60
-    assert refused > 60
+        try:
+            sf.read(file, SCHEMA)
+            answered += 1
+        except sf.SfumatoError as error:
+            refused += 1
+            told = str(error)
+            assert "SECRET" not in told.replace(name, ""), name
+            assert "\n" not in told, name
+            assert "SELECT" not in told, name
+    assert answered > 30
+    assert refused > 30
 
 
 @pytest.mark.parametrize("command", ["audit", "anonymize", "init"])

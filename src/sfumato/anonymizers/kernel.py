@@ -21,9 +21,9 @@ And Anatomy's choice of the values that go together in a bucket.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from sfumato.compiled import inner, kernel
 from sfumato.numbers import Codes, Floats, Ints
 from sfumato.progress import Ticker
 
@@ -52,7 +52,7 @@ def sizes_of(people: int, l: int) -> Ints:  # noqa: E741
     return least + (np.arange(buckets) < larger).astype(np.int64)
 
 
-@nb.njit(cache=True)
+@kernel
 def draw_values(classes: Ints, sizes: Ints, luck: Floats) -> Ints:
     """The values of all buckets, one bucket after the other; all of a bucket's are distinct.
 
@@ -115,7 +115,7 @@ def deal_lists(
     return _put_together(bucket, lists, offsets, members, width, l, luck)
 
 
-@nb.njit(cache=True)
+@kernel
 def _first_places(lists: Codes, offsets: Ints, members: Codes, width: int, l: int) -> Ints:  # noqa: E741
     """Whoever fits into one of n / l buckets of l people; everybody else has one of her own."""
     people = len(lists)
@@ -154,7 +154,7 @@ def _first_places(lists: Codes, offsets: Ints, members: Codes, width: int, l: in
     return bucket
 
 
-@nb.njit(cache=True)
+@kernel
 def _put_together(
     bucket: Ints,
     lists: Codes,
@@ -243,7 +243,7 @@ def _put_together(
     return bucket
 
 
-@nb.njit(cache=True)
+@inner
 def _add(
     person: int,
     after: Ints,
@@ -265,7 +265,7 @@ def _add(
     return many
 
 
-@nb.njit(cache=True)
+@inner
 def _take_away(
     person: int, after: Ints, lists: Codes, offsets: Ints, members: Codes, tally: Ints
 ) -> None:
@@ -296,7 +296,7 @@ def mdav(points: Floats, k: int) -> Ints:
     return _rest(left, numbers, sums, cluster, k, made, alive)
 
 
-@nb.njit(cache=True)
+@inner
 def _distances(left: Floats, start: int, stop: int, at: Floats, out: Floats) -> None:
     """Squared distances of points start..stop from a place, summed column by column."""
     size = stop - start
@@ -309,7 +309,7 @@ def _distances(left: Floats, start: int, stop: int, at: Floats, out: Floats) -> 
             out[i] += gap * gap
 
 
-@nb.njit(cache=True)
+@inner
 def _farthest(left: Floats, numbers: Ints, alive: int, at: Floats) -> int:
     """Where the last point lies in the order around a place."""
     out = np.empty(_BLOCK)
@@ -325,7 +325,7 @@ def _farthest(left: Floats, numbers: Ints, alive: int, at: Floats) -> int:
     return where
 
 
-@nb.njit(cache=True)
+@inner
 def _nearest(left: Floats, numbers: Ints, alive: int, at: Floats, near: Ints) -> int:
     """Fill `near` with where the first points in the order around a place lie; return the last."""
     out = np.empty(_BLOCK)
@@ -355,7 +355,7 @@ def _nearest(left: Floats, numbers: Ints, alive: int, at: Floats, near: Ints) ->
     return where
 
 
-@nb.njit(cache=True)
+@inner
 def _remove(
     left: Floats, numbers: Ints, sums: Floats, cluster: Ints, near: Ints, made: int, alive: int
 ) -> int:
@@ -370,7 +370,7 @@ def _remove(
     return alive
 
 
-@nb.njit(cache=True)
+@kernel
 def _pairs(
     left: Floats,
     numbers: Ints,
@@ -395,7 +395,7 @@ def _pairs(
     return made, alive
 
 
-@nb.njit(cache=True)
+@kernel
 def _rest(
     left: Floats, numbers: Ints, sums: Floats, cluster: Ints, k: int, made: int, alive: int
 ) -> Ints:
@@ -411,7 +411,7 @@ def _rest(
     return cluster
 
 
-@nb.njit(cache=True)
+@kernel
 def nearest_others(centres: Floats, wanted: Ints) -> tuple[Ints, Floats]:
     """For each wanted centre the nearest other one (the first of equals), and how far it is."""
     total = centres.shape[1]

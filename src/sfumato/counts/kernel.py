@@ -10,23 +10,23 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.compiled import inner, kernel
 from sfumato.numbers import Codes, Ints
 
 People = npt.NDArray[Any]  # whole people (int64), or expected ones (float64)
 _FEW = 64  # cells that are sorted by insertion
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _slot(key: np.int64, mask: int) -> np.int64:
     # Fibonacci hashing spreads keys that differ only in high digits.
     return ((key * np.int64(-7046029254386353131)) >> 20) & mask
 
 
-@nb.njit(cache=True)
+@kernel
 def merge(
     keys: Ints, sizes: Ints, stride: int, size: int, mapping: Codes
 ) -> tuple[Ints, Ints, Codes]:
@@ -59,7 +59,7 @@ def merge(
     return out_keys[:found].copy(), out_sizes[:found].copy(), number
 
 
-@nb.njit(cache=True)
+@kernel
 def gather(number: Codes, total: int) -> tuple[Codes, Ints]:
     """The finer groups ordered by the group they became, and where each begins."""
     starts = np.zeros(total + 1, np.int64)
@@ -76,7 +76,7 @@ def gather(number: Codes, total: int) -> tuple[Codes, Ints]:
     return order, starts
 
 
-@nb.njit(cache=True)
+@kernel
 def merge_cells(
     order: Codes, starts: Ints, indptr: Ints, indices: Codes, data: Ints, width: int
 ) -> tuple[Ints, Codes, Ints]:
@@ -103,7 +103,7 @@ def merge_cells(
     return out_indptr, out_indices[:filled].copy(), out_data[:filled].copy()
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _mask(entries: int, total: int) -> int:
     """Where distinct people among so many entries are looked up: in a few places by hash, which
     stay in the processor's cache; -1: each of the `total` has a place of her own, if that is less.
@@ -114,7 +114,7 @@ def _mask(entries: int, total: int) -> int:
     return places - 1 if places < total else -1
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _looked_up(most: int, total: int) -> tuple[Codes, Codes]:
     """Room for groups of at most so many entries: the group a place was last used by, and whom."""
     mask = _mask(most, total)
@@ -122,7 +122,7 @@ def _looked_up(most: int, total: int) -> tuple[Codes, Codes]:
     return np.full(places, -1, np.int32), np.empty(places, np.int32)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _is_new(person: int, group: int, mask: int, marks: Codes, who: Codes) -> bool:
     """Whether a person is met for the first time in a group, whose number no earlier one had."""
     if mask < 0:
@@ -139,7 +139,7 @@ def _is_new(person: int, group: int, mask: int, marks: Codes, who: Codes) -> boo
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def merge_owners(
     order: npt.NDArray[Any], starts: Ints, indptr: Ints, people: Codes, total: int
 ) -> tuple[Ints, Codes]:
@@ -167,7 +167,7 @@ def merge_owners(
     return out_indptr, out[:filled].copy()
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def count_owners(
     order: Ints, starts: Ints, rows: Ints, indptr: Ints, people: Codes, total: int
 ) -> Ints:
@@ -183,7 +183,7 @@ def count_owners(
     return sizes
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def count_owners_by_value(
     order: Ints,
     starts: Ints,
@@ -242,7 +242,7 @@ def count_owners_by_value(
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def count_values(
     indptr: Ints, pairs: Codes, value_of: Codes, width: int
 ) -> tuple[Ints, Codes, Ints]:
@@ -267,7 +267,7 @@ def count_values(
     return out_indptr, indices[:filled].copy(), data[:filled].copy()
 
 
-@nb.njit(cache=True)
+@kernel
 def margins(
     keys: Ints,
     people: Ints,
@@ -290,7 +290,7 @@ def margins(
 # -- marginals: sums over some columns -------------------------------------------------------------
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def cells_by_address(
     codes: Codes, rows: Ints, sizes: Ints, n: People, space: int
 ) -> tuple[Codes, People]:
@@ -319,7 +319,7 @@ def cells_by_address(
     return out, people
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def classes_by_address(codes: Codes, rows: Ints, sizes: Ints, space: int) -> tuple[Codes, Ints]:
     """Classes in order of first appearance, found by address."""
     seen = np.full(space, -1, np.int32)
@@ -338,7 +338,7 @@ def classes_by_address(codes: Codes, rows: Ints, sizes: Ints, space: int) -> tup
     return number, first[:found].copy()
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def classes_by_hash(codes: Codes, rows: Ints, sizes: Ints, exact: bool) -> tuple[Codes, Ints]:
     """Classes in order of first appearance. Unless `exact`, equal keys may be different codes."""
     bits = 12
@@ -379,7 +379,7 @@ def classes_by_hash(codes: Codes, rows: Ints, sizes: Ints, exact: bool) -> tuple
     return number, first[:found].copy()
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _same_codes(codes: Codes, rows: Ints, one: int, other: int) -> bool:
     for row in rows:  # noqa: SIM110, compiled code knows no generators
         if codes[row, one] != codes[row, other]:
@@ -387,7 +387,7 @@ def _same_codes(codes: Codes, rows: Ints, one: int, other: int) -> bool:
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def taken(codes: Codes, rows: Ints, places: Ints) -> Codes:
     """Some rows of some cells."""
     out = np.empty((len(rows), len(places)), np.int32)
@@ -397,7 +397,7 @@ def taken(codes: Codes, rows: Ints, places: Ints) -> Codes:
     return out
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def cells_by_hash(
     codes: Codes, rows: Ints, sizes: Ints, n: People, exact: bool
 ) -> tuple[Codes, People]:
@@ -409,7 +409,7 @@ def cells_by_hash(
     return taken(codes, rows, first), people
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _sort_class(values: Codes, n: People) -> None:
     """Put the cells of one class into the order of their values."""
     if len(values) > _FEW:
@@ -425,7 +425,7 @@ def _sort_class(values: Codes, n: People) -> None:
         values[at], n[at] = value, people
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def by_value_of_classes(
     number: Codes, values: Codes, n: People, classes: int
 ) -> tuple[Ints, Codes, People, People]:

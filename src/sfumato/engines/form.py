@@ -70,11 +70,6 @@ class FileForm:
         """Whether it holds types, lists and texts of no character as they are."""
         return self.format in ("parquet", "arrow")
 
-    @property
-    def is_labelled(self) -> bool:
-        """Whether it is a file of a statistics package."""
-        return self.format in ("sav", "dta", "xpt")
-
     def written_as(self, format: str | None) -> FileForm:
         """This form, or another format in its plainest form; labels stay what they are."""
         if format is None:

@@ -20,7 +20,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -32,6 +31,7 @@ from sfumato.adversaries.skyline.grounding import Grounding, people_behind, wors
 from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
+from sfumato.compiled import inner, kernel
 from sfumato.criteria.diversity import RecursiveDiversity
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.criteria.skyline_privacy import KnowledgePoint, SkylinePrivacy
@@ -57,7 +57,7 @@ from sfumato.table import Table, read
 # tests use it as an oracle.
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def doubts(counts: Ints, value: int, facts: int, k: int, out: Floats) -> None:
     """T(l, i) for i = 0..k: the odds against a target of this group, i others of it known."""
     n, a = counts.sum(), counts[value]
@@ -67,7 +67,7 @@ def doubts(counts: Ints, value: int, facts: int, k: int, out: Floats) -> None:
         out[i] = np.inf if a == 0 else max(left - i, 0) / a
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def kins(n: int, a: int, m: int, k: int, out: Floats) -> None:
     """V(j, i) for i = 0..k, j = 0..m: how likely none of j of the family has the value."""
     for i in range(k + 1):
@@ -77,7 +77,7 @@ def kins(n: int, a: int, m: int, k: int, out: Floats) -> None:
             out[i, j + 1] = 1.0 if a == 0 else out[i, j] * (left / (n - i - j) if left > 0 else 0.0)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def least_odds(counts: Ints, value: int, facts: int, k: int, m: int) -> float:
     """The odds against the surest adversary, over every distribution of what she knows."""
     doubt, kin = np.empty(k + 1), np.empty((k + 2, m + 1))

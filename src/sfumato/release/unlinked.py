@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.counts.counts import Counts, TableCounts
+from sfumato.counts.counts import Case, Counts, TableCounts
 from sfumato.counts.owners import Owners, ValueOwners, owners_below, pairs_of
 from sfumato.numbers import Codes, Floats, Ints
 from sfumato.release.beside import Beside, SeveralGroups
@@ -57,19 +57,7 @@ class UnlinkedRows:
         own = self.by_person
         if own is None:
             return None
-        return Groups.from_sparse(
-            own.indptr,
-            own.indices,
-            own.data,
-            own.width,
-            values=own.values,
-            sizes=sizes,
-            reference=own.reference,
-            domain=own.domain,
-            attribute=own.attribute,
-            case="set",
-            beside=Beside(unlinked=self),
-        )
+        return _of_sizes(own, sizes, "set", Beside(unlinked=self))
 
     def take(self, kept: Ints) -> UnlinkedRows:
         valued = self.valued
@@ -127,14 +115,38 @@ def _by_person(valued: ValueOwners, like: Groups, reference: Floats) -> Groups:
     pairs = valued.pairs
     ones = np.ones(len(pairs.people), dtype=np.int64)
     cells = summed(pairs.group, valued.value[pairs.people], ones, len(pairs), valued.width)
+    return _single_valued(cells, like, reference)
+
+
+def _single_valued(
+    cells: tuple[Ints, Codes, Ints], like: Groups, reference: Floats | None
+) -> Groups:
+    """Groups of these counts, by the values of others."""
     return Groups.from_sparse(
         *cells,
-        valued.width,
+        like.width,
         values=like.values,
         reference=reference,
         domain=like.domain,
         attribute=like.attribute,
         case="single",
+    )
+
+
+def _of_sizes(groups: Groups, sizes: Ints, case: Case, beside: Beside) -> Groups:
+    """The same counts of so many people in each group, who may have several values."""
+    return Groups.from_sparse(
+        groups.indptr,
+        groups.indices,
+        groups.data,
+        groups.width,
+        values=groups.values,
+        sizes=sizes,
+        reference=groups.reference,
+        domain=groups.domain,
+        attribute=groups.attribute,
+        case=case,
+        beside=beside,
     )
 
 
@@ -177,14 +189,7 @@ def judged_by_both(
     by_row: Groups, valued: tuple[Ints, Codes, Ints], reference: Floats | None, sizes: Ints
 ) -> Groups:
     """Groups of so many people, as searches judge them: `valued` are their people by value."""
-    by_person = Groups.from_sparse(
-        *valued,
-        by_row.width,
-        reference=reference,
-        domain=by_row.domain,
-        attribute=by_row.attribute,
-        case="single",
-    )
+    by_person = _single_valued(valued, by_row, reference)
     return of_people(by_row, sizes, UnlinkedRows(by_row, by_person))
 
 
@@ -198,16 +203,4 @@ def of_people(by_row: Groups, sizes: Ints, rows: UnlinkedRows) -> Groups:
     beside = replace(by_row.beside, unlinked=rows)
     if by_row.width == 0:
         return Groups.of_sizes(sizes, beside)
-    return Groups.from_sparse(
-        by_row.indptr,
-        by_row.indices,
-        by_row.data,
-        by_row.width,
-        values=by_row.values,
-        sizes=sizes,
-        reference=by_row.reference,
-        domain=by_row.domain,
-        attribute=by_row.attribute,
-        case="multiset",
-        beside=beside,
-    )
+    return _of_sizes(by_row, sizes, "multiset", beside)

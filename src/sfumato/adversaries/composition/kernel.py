@@ -9,15 +9,15 @@ Beside it the core of `exposure.py`: which earlier releases show a value, and th
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
+from sfumato.compiled import inner, kernel
 from sfumato.numbers import Bools, Floats, Ints, Words
 
 # The compiled core of `exposure.py`: which earlier releases show a value, and the fewest left.
 
 
-@nb.njit(cache=True)
+@kernel
 def remember(
     indptr: Ints,
     codes: Ints,
@@ -71,7 +71,7 @@ def remember(
     return ends, values[:filled].copy(), shown_by[:filled].copy(), located
 
 
-@nb.njit(cache=True)
+@inner
 def _within(one: Words, other: Words) -> bool:
     """Whether every bit of one is set in the other."""
     missing = np.uint64(0)
@@ -80,7 +80,7 @@ def _within(one: Words, other: Words) -> bool:
     return bool(missing == 0)
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def fewest(
     indptr: Ints,
     codes: Ints,
@@ -127,7 +127,7 @@ def fewest(
     return least, by_all
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def left_at_most(
     cases: Ints, own: Ints, width: int, ends: Ints, values: Ints, shown_by: Words
 ) -> Ints:
@@ -150,7 +150,7 @@ def left_at_most(
     return most
 
 
-@nb.njit(cache=True)
+@inner
 def _pour(
     indptr: Ints,
     codes: Ints,
@@ -175,7 +175,7 @@ def _pour(
     return shown, total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def intersect(
     indptr: Ints,
     codes: Ints,
@@ -237,7 +237,7 @@ def intersect(
     return before, ends, values[:filled].copy(), posterior[:filled].copy()
 
 
-@nb.njit(cache=True)
+@inner
 def _weigh(values: Ints, out: Floats, into: Floats, shown: Ints, tilt: Floats) -> None:
     """The product over releases, scaled after each so that many releases do not underflow."""
     out[:] = 1.0

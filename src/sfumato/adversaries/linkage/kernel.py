@@ -5,17 +5,17 @@ Stands apart: importing Numba is slow, and linkage needs none of it.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.compiled import inner, kernel
 from sfumato.numbers import Codes, Ints
 
 Bits = npt.NDArray[np.uint64]  # a bit for each description, 64 a word
 _KEYS = 1 << 62  # beyond, keys are numbered anew before another column is packed into them
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _numbered(keys: Ints, slots: Ints) -> int:
     """Replace keys by 0, 1, 2, ..., equal ones by the same number; how many there are."""
     mask = len(slots) - 1
@@ -35,7 +35,7 @@ def _numbered(keys: Ints, slots: Ints) -> int:
     return distinct
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def alone(codes: Codes, sizes: Ints, columns: Ints, people: Ints, known: Bits) -> Codes:
     """The descriptions of one person whom these columns tell apart, and who is not `known` to be.
 
@@ -74,7 +74,7 @@ def alone(codes: Codes, sizes: Ints, columns: Ints, people: Ints, known: Bits) -
     return open_[:found].copy()
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def mark(known: Bits, rows: Codes) -> None:
     """Set the bits of these descriptions."""
     for row in rows:

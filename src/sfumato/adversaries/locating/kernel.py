@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numba as nb
 import numpy as np
 
+from sfumato.compiled import inner, kernel
 from sfumato.numbers import Codes, Floats, Ints, fraction, offsets_of
 
 # The nearest centroids of a point, all ties included: a k-d tree, compiled.
@@ -46,7 +46,7 @@ def nearest(centroids: Floats, points: Floats, scale: Floats) -> tuple[Ints, Int
     return _ties(indptr, found, middle, points, scale)
 
 
-@nb.njit(cache=True)
+@kernel
 def _build(places: Floats) -> tuple[Ints, Floats, Ints]:
     """Nodes cut the widest column at the middle; a leaf has few centroids."""
     total = places.shape[1]
@@ -80,7 +80,7 @@ def _build(places: Floats) -> tuple[Ints, Floats, Ints]:
     return nodes[:used], cuts[:used], order
 
 
-@nb.njit(cache=True)
+@inner
 def _distance(centroids: Floats, at: int, point: Floats, scale: Floats) -> float:
     total = 0.0
     for c in range(len(point)):
@@ -89,7 +89,7 @@ def _distance(centroids: Floats, at: int, point: Floats, scale: Floats) -> float
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def _search(
     nodes: Ints, cuts: Floats, order: Ints, centroids: Floats, points: Floats, scale: Floats
 ) -> tuple[Ints, Ints]:
@@ -188,7 +188,7 @@ COPIES = 16  # how many times as many boxes a tree may hold as there are
 _NODE = 4  # column or -1, then cut, left, right, or first and last item
 
 
-@nb.njit(cache=True)
+@inner
 def _best_cut(
     low: Ints, high: Ints, items: Ints, begins: Ints, ends: Ints
 ) -> tuple[int, int, int, int]:
@@ -236,7 +236,7 @@ def _best_cut(
     return column, place, copies, most
 
 
-@nb.njit(cache=True)
+@kernel
 def build(low: Ints, high: Ints) -> tuple[Ints, Ints]:
     """The tree over boxes `low[c, g]..high[c, g]`: its nodes, and the boxes of its leaves."""
     total = low.shape[1]
@@ -278,7 +278,7 @@ def build(low: Ints, high: Ints) -> tuple[Ints, Ints]:
     return nodes[:used], items[:filled]
 
 
-@nb.njit(cache=True)
+@inner
 def _contains(
     low: Ints,
     high: Ints,
@@ -299,7 +299,7 @@ def _contains(
     return True
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def search(
     nodes: Ints,
     items: Ints,
@@ -336,7 +336,7 @@ def search(
     return indptr, boxes[:found].copy()
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def people_containing(
     offsets: Ints,
     members: Codes,

@@ -29,11 +29,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-import numba as nb
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.relative_threat.bucketized import BLOCK
+from sfumato.compiled import inner, kernel
 from sfumato.numbers import Floats, Ints
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 # ratio.
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def sweep_metropolis(
     rng: np.random.Generator,
     sweeps: int,
@@ -109,7 +109,7 @@ Steps = npt.NDArray[np.int32]
 MANY_COLUMNS = 32  # beyond, products of weights are taken as sums of logarithms
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def run_ladder(
     ladder: PowerLadder,
     buckets: BucketLayout,
@@ -162,7 +162,7 @@ def run_ladder(
             _exchange(ladder)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _exchange(ladder: PowerLadder) -> None:
     """Propose to exchange neighbours, every other pair in turn, by Metropolis' rule."""
     last = len(ladder.powers) - 1
@@ -187,7 +187,7 @@ def _exchange(ladder: PowerLadder) -> None:
     ladder.passed[0] += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _uniform(state: npt.NDArray[np.uint64]) -> float:
     """The next number from 0 to 1: xoshiro256+ (Blackman, Vigna 2021).
 
@@ -217,7 +217,7 @@ class Room(NamedTuple):
     seat: Ints
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _room(buckets: BucketLayout, largest: int) -> Room:
     most = 1
     for g in range(len(buckets.blocks)):
@@ -234,7 +234,7 @@ def _room(buckets: BucketLayout, largest: int) -> Room:
     )
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _sweep(
     state: npt.NDArray[np.uint64],
     has: Ints,
@@ -297,7 +297,7 @@ def _sweep(
                 seat[k] = -1
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _choose(
     state: npt.NDArray[np.uint64],
     start: int,
@@ -327,7 +327,7 @@ def _choose(
     return n
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _note(
     sweep: int, now: Floats, has: Ints, b: Floats, log_chance: float, record: StageRecord
 ) -> None:
@@ -365,7 +365,7 @@ def deal_steps(largest: int) -> tuple[Ints, Steps]:
     return np.array(begins, dtype=np.int64), np.array(steps, dtype=np.int32).reshape(-1, 3)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _weigh(
     n: int,
     weight: Floats,
@@ -401,7 +401,7 @@ def _weigh(
             w[pair] = w[pair] * scale if columns <= MANY_COLUMNS else math.exp(w[pair] - most)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _sum_forward(n: int, w: Floats, steps: Steps, start: int, stop: int, forward: Floats) -> float:
     """forward[set]: all ways of dealing the first values to a set of people; returns all in all."""
     for mask in range(1, 1 << n):
@@ -412,7 +412,7 @@ def _sum_forward(n: int, w: Floats, steps: Steps, start: int, stop: int, forward
     return float(forward[(1 << n) - 1])
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _sum_chances(
     n: int,
     w: Floats,
@@ -437,7 +437,7 @@ def _sum_chances(
         chances[pair] += forward[before] * after
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _draw(
     state: npt.NDArray[np.uint64],
     n: int,
@@ -462,7 +462,7 @@ def _draw(
         mask ^= 1 << taken
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def learner_means(
     kept: Floats, weights: Floats, places: Ints, scale: Floats, batches: int, log_scale: Floats
 ) -> Floats:

@@ -19,9 +19,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numba as nb
 import numpy as np
 
+from sfumato.compiled import inner, kernel
 from sfumato.numbers import Floats, Ints
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ TINY = 1e-300
 FEW = 16  # people of a region up to which each is dealt alone
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def sweep_all(
     rng: np.random.Generator,
     sweeps: int,
@@ -70,7 +70,7 @@ def sweep_all(
             row += 1
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _mass(theta: Floats, atoms: Ints, start: int, stop: int) -> float:
     total = 0.0
     for i in range(start, stop):
@@ -78,7 +78,7 @@ def _mass(theta: Floats, atoms: Ints, start: int, stop: int) -> float:
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _deal(
     rng: np.random.Generator,
     theta: Floats,
@@ -112,7 +112,7 @@ def _deal(
     counts[atoms[stop - 1]] += people
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _binomial(rng: np.random.Generator, people: int, share: float) -> int:
     """How many of them, each with this chance (Devroye: halving by the median order statistic).
 
@@ -136,7 +136,7 @@ def _binomial(rng: np.random.Generator, people: int, share: float) -> int:
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _dirichlet(
     rng: np.random.Generator, theta: Floats, counts: Floats, start: int, stop: int
 ) -> None:
@@ -148,7 +148,7 @@ def _dirichlet(
         theta[a] = max(theta[a] / total, TINY)
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _exchange(
     rng: np.random.Generator,
     theta: Floats,
@@ -189,7 +189,7 @@ def _exchange(
         mass[parts[i]] = rest[i] + (theta[a] if sides[i] == 0 else theta[a + 1])
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _density(
     x: float,
     whole: float,
@@ -210,7 +210,7 @@ def _density(
     return total
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def inside_draws(draws: Floats, begins: Ints, atoms: Ints, cells: Ints, wanted: Ints) -> Floats:
     """theta(atom) / theta(region) in every draw, for regions (`cells`) and atoms (`wanted`).
 
@@ -229,7 +229,7 @@ def inside_draws(draws: Floats, begins: Ints, atoms: Ints, cells: Ints, wanted: 
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def inside_means(
     draws: Floats, begins: Ints, atoms: Ints, cells: Ints, wanted: Ints, batches: int
 ) -> Floats:
@@ -250,7 +250,7 @@ def inside_means(
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@kernel
 def weighted_means(
     draws: Floats, begins: Ints, atoms: Ints, weights: Floats, batches: int
 ) -> Floats:
@@ -272,7 +272,7 @@ def weighted_means(
     return found
 
 
-@nb.njit(cache=True, nogil=True)
+@inner
 def _masses(draws: Floats, begins: Ints, atoms: Ints, cell: int, mass: Floats) -> None:
     mass[:] = 0.0
     for i in range(begins[cell], begins[cell + 1]):

@@ -10,7 +10,15 @@ from typing import Any
 import jsonschema
 import pytest
 
-from sfumato.report.document import SCHEMA, SCHEMA_VERSION, Chart, Series, Sheet, cell_text
+from sfumato.report.document import (
+    SCHEMA,
+    SCHEMA_VERSION,
+    Chart,
+    Series,
+    Sheet,
+    cell_text,
+    percentage,
+)
 from sfumato.report.html.axes import places_of
 from sfumato.report.html.page import numbers_of
 from sfumato.report.html.pictures import bars_of
@@ -118,9 +126,7 @@ def test_every_number_on_the_page_is_in_the_json(variant: Report, page: Page) ->
 
     said = " ".join(" ".join(strings(told)).split())
     glance = {cell_text(value) for value in told["glance"].values()}
-    glance |= {
-        f"{value:.1%}" for value in told["glance"].values() if isinstance(value, float | int)
-    }
+    glance |= {percentage(value) for value in told["glance"].values()}
     for text in page.texts:
         if re.search(r"\d", text):
             plain = " ".join(text.split())

@@ -27,6 +27,7 @@ from sfumato.report.document import (
     percentage,
 )
 from sfumato.report.risk_map import RiskPoint, at_one_place, risk_map
+from sfumato.utility import is_share
 
 Value = int | float | bool | str
 Status = Literal["released", "no_safe_release", "not_possible"]
@@ -300,7 +301,7 @@ def _figures(comparison: Comparison) -> Sheet:
         ("point", *comparison.sweep, "groups", *_SHARES, *costs, "policy"),
         tuple(rows),
         notes=tuple(f"{who}: {why}" for why, who in _reasons(comparison.outcomes).items()),
-        percent=_SHARES,
+        percent=(*_SHARES, *filter(is_share, costs)),
         keys=len(comparison.sweep) + 1,
         starred=front,
         star=_FRONT if front else "",
@@ -391,7 +392,10 @@ def _named(outcome: Outcome) -> str:
     lines += [_AS_GIVEN] if outcome.as_given else []
     lines += ["on the Pareto front"] if outcome.pareto else []
     lines += [f"{kind.words}: {percentage(figures.risks[name])}" for name, kind in RISKS.items()]
-    lines += [f"{name}: {cell_text(value)}" for name, value in figures.costs.items()]
+    lines += [
+        f"{name}: {percentage(cost) if is_share(name) else cell_text(cost)}"
+        for name, cost in figures.costs.items()
+    ]
     lines.append(f"{figures.groups:,} groups, {percentage(figures.suppressed_share)} suppressed")
     return "\n".join(lines)
 

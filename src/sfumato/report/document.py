@@ -29,7 +29,9 @@ if TYPE_CHECKING:
 RESULT, PAGE = "result.json", "page.html"
 RESULTS = "folder of results"  # what --force knows such folders by
 OF_TABLE = "was worked out on the original table"  # why a document is private
-BOUND = re.compile(r"(?:<|at most <?)([\d,.e+-]+)")  # a number that is not told exactly
+BOUND = re.compile(
+    r"(?:<|at most (?:<|under )?)([\d,.e+-]+)%?"
+)  # a number that is not told exactly
 
 Kind = Literal["lines", "steps", "bars", "points", "cloud", "map", "shares", "slopes"]
 Number = float | int | str | None
@@ -132,10 +134,11 @@ class Chart:
 class Sheet:
     """A table of figures. A cell is a text, a number, a yes or no, or None: does not apply.
 
-    `percent` names columns of shares that are told in percent; `digits` is how many are told of
-    other numbers. The first `keys` columns say what a row is about: a table too wide for a terminal
-    is broken into several, and each has them. `remark` is a column of sentences, which may stand
-    below the table instead. `starred` rows stand out, and `star` says why.
+    `percent` names columns of shares that are told in percent, `percent_rows` rows of them;
+    `digits` is how many are told of other numbers. The first `keys` columns say what a row is
+    about: a table too wide for a terminal is broken into several, and each has them. `remark` is a
+    column of sentences, which may stand below the table instead. `starred` rows stand out, and
+    `star` says why.
     """
 
     columns: tuple[str, ...]
@@ -143,6 +146,7 @@ class Sheet:
     title: str = ""
     notes: tuple[str, ...] = ()
     percent: tuple[str, ...] = ()
+    percent_rows: tuple[int, ...] = ()
     digits: int = 4
     keys: int = 1
     remark: str = ""
@@ -169,10 +173,12 @@ class Sheet:
         beside = [" ".join(cell for cell in row if isinstance(cell, str)) for row in self.rows]
         return [
             tuple(
-                percentage(cell) if share else cell_text(cell, words, digits=self.digits)
+                percentage(cell)
+                if share or at in self.percent_rows
+                else cell_text(cell, words, digits=self.digits)
                 for cell, share in zip(row, shares, strict=True)
             )
-            for row, words in zip(self.rows, beside, strict=True)
+            for at, (row, words) in enumerate(zip(self.rows, beside, strict=True))
         ]
 
 

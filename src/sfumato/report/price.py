@@ -31,13 +31,14 @@ from sfumato.report.document import (
     Sheet,
     percentage,
 )
+from sfumato.utility import is_share
 
 if TYPE_CHECKING:
     from sfumato.report.report import Report
 
 ENDINGS = (".html", ".json", ".md")
 Status = Literal["priced", "no_safe_release", "not_possible", "not_begun", "no_step"]
-LOSS, USE = "loss", "use"  # measures that are shares of the detail
+LOSS = "loss"
 _SLIGHT = 0.03  # of what the policy costs: a smaller gain is not told as one
 _DRAWN = 30  # bars of the picture
 _TOLD: dict[Status, str] = {
@@ -307,7 +308,7 @@ def _free(price: Price) -> str:
 
 
 def _figure(price: Price, cost: float) -> str:
-    return percentage(cost) if price.utility in (LOSS, USE) else f"{cost:.4g}"
+    return percentage(cost) if is_share(price.utility) else f"{cost:.4g}"
 
 
 def _gone(price: Price, cost: float, *, whole: bool = True) -> str:
@@ -408,7 +409,7 @@ def _sheet(price: Price) -> Sheet:
     return Sheet(
         ("promise or column", "change", price.utility, "gain", "remark"),
         rows,
-        percent=(price.utility, "gain") if price.utility in (LOSS, USE) else (),
+        percent=(price.utility, "gain") if is_share(price.utility) else (),
         keys=2,
         remark="remark",
         starred=tuple(range(helpful)),
@@ -419,7 +420,7 @@ def _sheet(price: Price) -> Sheet:
 def _rounded(price: Price, one: PricedChange) -> tuple[float | None, ...]:
     """Shares in tenths of a percent, as finely as they mean anything."""
     figures = (one.cost, one.gain)
-    if price.utility not in (LOSS, USE):
+    if not is_share(price.utility):
         return figures
     return tuple(None if figure is None else round(figure, 3) for figure in figures)
 
@@ -451,7 +452,7 @@ def _charts(price: Price) -> tuple[Chart, ...]:
             )
         )
     what = "cost" if price.cost is None else "gain"
-    points = ", percentage points" if price.utility in (LOSS, USE) else ""
+    points = ", percentage points" if is_share(price.utility) else ""
     chart = Chart(
         "What each change would buy",
         "bars",
@@ -459,7 +460,7 @@ def _charts(price: Price) -> tuple[Chart, ...]:
         "",
         tuple(series),
         alt=f"{price.words()} All figures are in the table.",
-        percent="x" if price.utility in (LOSS, USE) else "",
+        percent="x" if is_share(price.utility) else "",
         name="price",
         ticks=tuple(f"{one.change.subject}: {one.change.words}" for one in drawn),
     )

@@ -11,6 +11,7 @@ from sfumato.utility.loss import Loss
 from sfumato.utility.nonuniform_entropy import NonUniformEntropy
 from sfumato.utility.precision import Precision
 from sfumato.utility.queries import QueryError
+from sfumato.utility.use import FitForUse
 
 UTILITIES: dict[str, type[Utility]] = {
     measure.name: measure
@@ -25,6 +26,11 @@ UTILITIES: dict[str, type[Utility]] = {
         Classification,
     )
 }
+
+
+def is_share(measure: str) -> bool:
+    """Whether a cost by this measure is a part of the whole, to be told in percent."""
+    return measure == FitForUse.name or (measure in UTILITIES and UTILITIES[measure].share)
 
 
 def utility_named(name: str) -> Utility:

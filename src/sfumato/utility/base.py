@@ -24,7 +24,8 @@ class Utility(ABC):
     `about` says in words what the number means. `seeded` measures draw chance from `seed` and give
     the same number for the same seed. `reads_tuples`: it compares with everybody's own values,
     which must be in memory. `sizes_only`: it reads how large groups are and not what they publish,
-    so it applies to centroids too, and nothing costs nothing.
+    so it applies to centroids too, and nothing costs nothing. `share`: it is a part of the whole,
+    0 to 1, and told in percent.
     """
 
     name: ClassVar[str]
@@ -32,6 +33,7 @@ class Utility(ABC):
     seeded: ClassVar[bool] = False
     reads_tuples: ClassVar[bool] = False
     sizes_only: ClassVar[bool] = False
+    share: ClassVar[bool] = False
 
     @abstractmethod
     def cost(self, view: View) -> float:

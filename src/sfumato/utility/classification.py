@@ -237,6 +237,7 @@ class Classification(Utility):
     """The accuracy a small decision tree loses by learning from the release."""
 
     name: ClassVar[str] = "classification"
+    share: ClassVar[bool] = True
     about: ClassVar[str] = "accuracy a decision tree loses by learning from the release"
     seeded: ClassVar[bool] = True
     reads_tuples: ClassVar[bool] = True

@@ -24,6 +24,7 @@ class Loss(Utility):
     """The mean share of the domain a value was widened to."""
 
     name: ClassVar[str] = "loss"
+    share: ClassVar[bool] = True
     about: ClassVar[str] = "mean share of the domain a value was widened to; suppressed = 1"
 
     def cost(self, view: View) -> float:

@@ -54,6 +54,7 @@ class Precision(Utility):
     """The mean height, in its hierarchy, to which a value was raised."""
 
     name: ClassVar[str] = "precision"
+    share: ClassVar[bool] = True
     about: ClassVar[str] = (
         "mean share of its hierarchy's height a value was raised (1 - precision); suppressed = 1"
     )

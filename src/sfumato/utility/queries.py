@@ -60,6 +60,7 @@ class QueryError(Utility):
     """The mean relative error of random count queries answered from the release."""
 
     name: ClassVar[str] = "query-error"
+    share: ClassVar[bool] = True
     about: ClassVar[str] = (
         "mean relative error of random count queries answered from the release, each at most 1"
     )

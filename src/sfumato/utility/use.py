@@ -173,6 +173,7 @@ class FitForUse(Utility):
     """The loss, with weights: of each quasi-identifier in the table's order, 1 on average."""
 
     name: ClassVar[str] = "use"
+    share: ClassVar[bool] = True
     about: ClassVar[str] = "loss by what the columns are worth for the policy's use"
 
     weights: tuple[float, ...]

@@ -30,8 +30,8 @@ def test_special_uniques_households_population_and_presence_stand_together() -> 
     told = {str(row[0]): row[1] for row in sheet.rows}
     assert told["alone by all quasi-identifiers"] == 1
     assert told["alone by 2 columns or fewer"] == 1
-    assert told["of a household found with a chance above 0.2"] == 5
-    assert told["found by a journalist with a chance above 0.2"] == 5
+    assert told["of a household found with a chance above 20%"] == 5
+    assert told["found by a journalist with a chance above 20%"] == 5
     assert any(name.startswith("alone in the population, estimated") for name in told)
     notes = " ".join(sheet.notes)
     assert "whether the target is in it: from 0.5 to 0.5" in notes

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.adversaries.leakage.metrics import METRICS
+from sfumato.numbers import percent
 from sfumato.report.characterization import (
     Characterization,
     ColumnCoarsening,
@@ -29,7 +30,7 @@ def advice(found: Characterization, target: str) -> str:
         return f"No combination tells anything about {target}: all classes show what was expected."
     leaks = (
         f"To who knows {_and(worst.columns)}, the distribution of {target} is off by {mean} from "
-        f"what was expected, averaged over people (at most {most}); {_percent(worst.unique)} of "
+        f"what was expected, averaged over people (at most {most}); {percent(worst.unique)} of "
         "people are alone."
     )
     mine = [coarsening for coarsening in found.coarsenings if coarsening.target == target]
@@ -43,7 +44,7 @@ def advice(found: Characterization, target: str) -> str:
     )
     text = (
         f"{leaks} {what}: that leaves {_two(first.after.distribution.weighted)} on average and "
-        f"{_percent(first.after.unique)} alone, groups of {first.after.k:,} or more."
+        f"{percent(first.after.unique)} alone, groups of {first.after.k:,} or more."
     )
     text += _rest("Others one level coarser", [other for other in others if not other.dropped])
     text += _rest("Others dropped", [one for one in others if one.dropped])
@@ -73,7 +74,7 @@ def worst_class(finding: CombinationFinding) -> str:
 
 def _told(worst: WorstClass, target: str) -> list[str]:
     gains = [
-        f"{value} {_percent(now)} where {_percent(before)} was expected"
+        f"{value} {percent(now)} where {percent(before)} was expected"
         for value, before, now in worst.gains
     ]
     if worst.ruled_out:
@@ -96,16 +97,11 @@ def _two(number: float) -> str:
     return f"{number:.2g}" if number < 0.1 else f"{number:.2f}"
 
 
-def _percent(share: float) -> str:
-    if 0 < share < 0.001:
-        return "under 0.1 %"
-    return f"{share:.1%}".replace("%", " %")
-
-
 _RANKED = 10  # combinations shown; all are in the JSON
 _BARS = 20
 _EXPOSED = 20
-_WHO = ("columns", "classes", "k", "alone", "ruled out", "pinned")
+_ALONE = "alone"
+_WHO = ("columns", "classes", "k", _ALONE, "ruled out", "pinned")
 _HOW_MUCH = (
     "columns",
     *(f"{kind} {over}" for kind in ("L_D", "L_E") for over in ("people", "classes", "max")),
@@ -170,7 +166,10 @@ def _target(found: Characterization, target: str) -> list[Section]:
                 _HOW_MUCH, tuple(_leaks(one) for one in ranked), "Combinations, by what they leak"
             ),
             Sheet(
-                _WHO, tuple(_counts(one) for one in ranked), "The same: how many people share one"
+                _WHO,
+                tuple(_counts(one) for one in ranked),
+                "The same: how many people share one",
+                percent=(_ALONE, "ruled out"),
             ),
             *_further(ranked),
             _columns(found, target),
@@ -227,6 +226,7 @@ def _columns(found: Characterization, target: str) -> Sheet:
             if contribution.target == target
         ),
         "Columns, by what they add on average to the leakage of the others (L_D, people)",
+        percent=("adds people alone",),
     )
 
 
@@ -234,19 +234,19 @@ def _steps(found: Characterization, target: str) -> tuple[Sheet, ...]:
     mine = [coarsening for coarsening in found.coarsenings if coarsening.target == target]
     if not mine:
         return ()
-    figures = ("L_D people", "L_D max", "k", "alone")
+    figures = ("L_D people", "L_D max", "k", _ALONE)
     before, label = _after(mine[0].before), mine[0].before.label
     coarser = tuple((one.column, one.to, *_after(one.after)) for one in mine if not one.dropped)
     dropped = tuple((one.column, *_after(one.after)) for one in mine if one.dropped)
     sheets = []
     if coarser:
         rows = (("as it is", "", *before), *coarser)
-        sheets.append(
-            Sheet(("coarser", "to", *figures), rows, f"{label} with one column a level coarser")
-        )
+        title = f"{label} with one column a level coarser"
+        sheets.append(Sheet(("coarser", "to", *figures), rows, title, percent=(_ALONE,)))
     if dropped:
         rows = (("none", *before), *dropped)
-        sheets.append(Sheet(("dropped", *figures), rows, f"{label} with one column dropped"))
+        title = f"{label} with one column dropped"
+        sheets.append(Sheet(("dropped", *figures), rows, title, percent=(_ALONE,)))
     return tuple(sheets)
 
 
@@ -283,7 +283,10 @@ def _side_by_side(one: CombinationFinding) -> Sheet:
         for at in kept
     )
     return Sheet(
-        (one.target, "expected", "shown", "only here"), rows, f"{one.target} in the worst class"
+        (one.target, "expected", "shown", "only here"),
+        rows,
+        f"{one.target} in the worst class",
+        percent=("expected", "shown"),
     )
 
 

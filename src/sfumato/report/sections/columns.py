@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
+from sfumato.numbers import percent
 from sfumato.release.treatment import NO_ROLE, ColumnTreatment, column_treatments
 from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.report.report import Report, few, few_of
@@ -156,7 +157,7 @@ def _picture(one: ColumnTreatment, report: Report) -> Chart | None:
     after = [_after(share.after, one, report) for share in one.shares]
     known = any(share is not None for share in before)
     series = (Series("before", labels, before),) if known else ()
-    moved = "" if one.shift is None else f", {one.shift:.1%} of people moved"
+    moved = "" if one.shift is None else f", {percent(one.shift)} of people moved"
     told = "; ".join(
         f"{label} {_percent(was)} to {_percent(now)}" if known else f"{label} {_percent(now)}"
         for label, was, now in zip(labels, before, after, strict=True)
@@ -178,7 +179,7 @@ def _after(share: float | None, one: ColumnTreatment, report: Report) -> float |
 
 
 def _percent(share: float | str | None) -> str:
-    return "-" if share is None else share if isinstance(share, str) else f"{share:.1%}"
+    return "-" if share is None else share if isinstance(share, str) else percent(share)
 
 
 def without_pictures(section: Section | None) -> list[Section]:

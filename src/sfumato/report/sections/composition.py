@@ -8,7 +8,7 @@ from sfumato.adversaries.composition.attack import IntersectionAttack
 from sfumato.ledger.check import MOST_PAIRED, Check, Finding
 from sfumato.ledger.ledger import LedgerEntry
 from sfumato.ledger.spent import Spent
-from sfumato.numbers import fraction, shortest
+from sfumato.numbers import fraction, percent, shortest
 from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
 
 _BASIS = {
@@ -66,25 +66,25 @@ def _people(attack: IntersectionAttack) -> Section:
     ]
     words = ""
     if summary.precision is not None:
-        words = (
-            f"Guessing the likeliest value is right for {summary.precision:.1%} of those located."
-        )
+        right = percent(summary.precision)
+        words = f"Guessing the likeliest value is right for {right} of those located."
     notes = (*attack.notes, "shares of the last three are of people located")
-    sheet = Sheet(("people", "number", "share"), tuple(rows), notes=notes)
+    sheet = Sheet(("people", "number", "share"), tuple(rows), notes=notes, percent=("share",))
     return Section("Who is found, and who is exposed", words, (sheet,))
 
 
 def _curve(attack: IntersectionAttack) -> Section:
     curve = attack.summary.curve
     names = ("confidence at least", "share of people", "guess right")
-    sheet = Sheet(names, tuple((p.confidence, p.share, p.precision) for p in curve))
+    rows = tuple((p.confidence, p.share, p.precision) for p in curve)
+    sheet = Sheet(names, rows, percent=names)
     steps = [p.confidence for p in curve]
     lines = [Series("known with at least this confidence", steps, [p.share for p in curve])]
     if attack.summary.precision is not None:
         lines.append(Series("guess right among them", steps, [p.precision for p in curve]))
     alt = (
-        f"{curve[0].share:.1%} of people are known with confidence {curve[0].confidence:.3g} or "
-        f"more, all with {curve[-1].confidence:.3g} or more."
+        f"{percent(curve[0].share)} of people are known with confidence "
+        f"{percent(curve[0].confidence)} or more, all with {percent(curve[-1].confidence)} or more."
     )
     figure = Chart(
         "People by how surely their value is known",
@@ -93,7 +93,7 @@ def _curve(attack: IntersectionAttack) -> Section:
         "share of people",
         tuple(lines),
         alt=alt,
-        percent="y",
+        percent="xy",
         name="confidence",
     )
     return Section("How surely", "", (sheet,), (figure,))
@@ -104,7 +104,7 @@ def _beliefs(attack: IntersectionAttack) -> Section:
     columns = ("belief at least", "share of people", "guess right")
     rows = tuple((p.confidence, p.share, p.precision) for p in attack.summary.beliefs)
     words = "Her belief in the likeliest value, by the counts that all releases tell."
-    return Section("How likely", words, (Sheet(columns, rows),))
+    return Section("How likely", words, (Sheet(columns, rows, percent=columns),))
 
 
 def _by_release(attack: IntersectionAttack) -> Section:
@@ -119,13 +119,13 @@ def _by_release(attack: IntersectionAttack) -> Section:
         f"together {summary.after:.3g}."
         if summary.located
         else "",
-        (Sheet(columns, tuple(rows)),),
+        (Sheet(columns, tuple(rows), percent=columns[3:]),),
     )
 
 
 def check_document(check: Check) -> Document:
     """What a new release adds up to with those of the ledger."""
-    who = f"at most {shortest(check.share)} of people" if check.share else "nobody"
+    who = f"at most {shortest(100 * fraction(check.share))}% of people" if check.share else "nobody"
     if check.counting == "added":
         who += ", beyond those whom earlier releases expose by themselves,"
     about = (

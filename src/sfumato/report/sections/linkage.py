@@ -10,8 +10,8 @@ import numpy as np
 
 from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.adversaries.linkage.uniqueness import Uniqueness
-from sfumato.numbers import Ints, sums_by
-from sfumato.report.document import Chart, Section, Series, Sheet, cell_text, number
+from sfumato.numbers import Ints, percent, sums_by
+from sfumato.report.document import Chart, Section, Series, Sheet, cell_text, percentage
 from sfumato.report.report import Report, few, few_of
 
 _EACH = 15  # so many different sizes are shown one by one
@@ -31,14 +31,14 @@ def linkage_section(report: Report) -> Section | None:
         sheets.append(_columns(report))
     return Section(
         title,
-        "The risk of being found by somebody who looks a person up by quasi-identifiers, as a "
-        "chance from 0 to 1.",
+        "The risk of being found by somebody who looks a person up by quasi-identifiers.",
         tuple(sheets),
     )
 
 
 def _risks(report: Report, linked: Linkage) -> Sheet:
-    limits = tuple(f"people above {limit:g}" for limit in linked.thresholds)
+    limits = tuple(f"people above {percent(limit)}" for limit in linked.thresholds)
+    columns = ("adversary", "highest", "mean", *limits, "people at highest", "unique people")
     rows = [
         ("prosecutor: knows that the target is in it", *_risk(report, linked, linked.prosecutor))
     ]
@@ -57,14 +57,15 @@ def _risks(report: Report, linked: Linkage) -> Sheet:
     if chosen is not None and report.audience == "private":
         notes.append(
             f"Unique in the population, estimated ({chosen.model}, sampling fraction "
-            f"{linked.sampling_fraction:g}): "
-            f"{'not converged' if chosen.share is None else number(chosen.share)}."
+            f"{percentage(linked.sampling_fraction)}): "
+            f"{'not converged' if chosen.share is None else percent(chosen.share)}."
         )
     return Sheet(
-        ("adversary", "highest", "mean", *limits, "people at highest", "unique people"),
+        columns,
         tuple(rows),
         "Chance of being found, and shares of people",
         tuple(notes),
+        percent=columns[1:],
     )
 
 
@@ -80,17 +81,19 @@ def _bounded(figure: float | str | None, *, at_most: bool) -> float | str | None
     """A figure, or the text that says that it is a bound."""
     if not at_most or not figure:
         return figure
-    return f"at most {figure if isinstance(figure, str) else number(figure)}"
+    return f"at most {percentage(figure)}"
 
 
 def _columns(report: Report) -> Sheet:
     rows = tuple(
         (column.name, column.shows, column.success, column.unique) for column in report.columns
     )
+    columns = ("column", "values shown", "rows found without it", "unique people without it")
     return Sheet(
-        ("column", "values shown", "rows found without it", "unique people without it"),
+        columns,
         rows,
         "Columns, the weakest first: the shares that are left when one of them is not known",
+        percent=columns[2:],
     )
 
 
@@ -126,12 +129,13 @@ def brief_linkage(report: Report) -> Section | None:
             _estimate(estimate) for estimate in linked.estimates if estimate is not chosen
         )
         notes.append(
-            f"unique in the population (sampling fraction {linked.sampling_fraction:g}): "
+            f"unique in the population (sampling fraction "
+            f"{percentage(linked.sampling_fraction)}): "
             f"{_estimate(chosen)}; {others}"
         )
-    limits = [f"above {limit:g}" for limit in linked.thresholds]
+    limits = [f"above {percent(limit)}" for limit in linked.thresholds]
     columns = ("adversary", "highest", "mean", *limits, "at highest", "unique")
-    sheet = Sheet(columns, tuple(rows), notes=tuple(notes), digits=6)
+    sheet = Sheet(columns, tuple(rows), notes=tuple(notes), percent=columns[1:])
     return Section("Linkage: risk of being found", "", (sheet,))
 
 
@@ -141,7 +145,7 @@ def _figures(risk: Risk) -> tuple[float | str | None, ...]:
 
 
 def _estimate(estimate: Uniqueness) -> str:
-    share = "not converged" if estimate.share is None else f"{estimate.share:.6g}"
+    share = "not converged" if estimate.share is None else percent(estimate.share)
     return f"{estimate.model} {share}"
 
 
@@ -186,7 +190,8 @@ def group_sizes_section(report: Report) -> Section | None:
         for label, many, there in zip(labels, groups, people, strict=True)
         if many
     ]
-    sheet = Sheet(("people in the group", "groups", "people", "share of people"), tuple(rows))
+    columns = ("people in the group", "groups", "people", "share of people")
+    sheet = Sheet(columns, tuple(rows), percent=columns[3:])
     words = "A person can be told apart from everybody but the people of the same group."
     if bucketized:
         words += " Here a group is the people with the same exact quasi-identifiers, not a bucket."

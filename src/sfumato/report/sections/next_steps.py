@@ -6,6 +6,7 @@ with that, not with the page that they are a section of.
 
 from __future__ import annotations
 
+from sfumato.numbers import percent
 from sfumato.report.document import Section, Sheet, number
 from sfumato.report.report import Advice, CoarserColumn, Report, Suppressing
 from sfumato.report.sections.threats import uncovered
@@ -119,7 +120,7 @@ def _suppress(found: Suppressing) -> str:
     share = found.people / found.everybody if found.everybody else 0.0
     sentence = (
         f"Or do not publish the {_many(found.groups, 'group')} that violate something: that costs "
-        f"{_many(found.people, 'person')}, {share:.1%} of all"
+        f"{_many(found.people, 'person')}, {percent(share)} of all"
     )
     if found.allowed is not None:
         within = found.people <= found.allowed

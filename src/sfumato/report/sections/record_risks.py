@@ -13,18 +13,20 @@ import numpy as np
 from sfumato.adversaries.linkage.presence import NAME as PRESENCE
 from sfumato.adversaries.linkage.special_uniques import SpecialUniques, special_uniques
 from sfumato.errors import SfumatoError
-from sfumato.report.document import OF_TABLE, Document, Section, Sheet, percentage
+from sfumato.numbers import percent
+from sfumato.report.document import OF_TABLE, Document, Section, Sheet, cell_text, percentage
 from sfumato.report.report import Report, few, few_of
 
 _RANKED = 10  # combinations and values shown; all combinations are in the JSON
 _READ = (
     "A minimal sample unique (MSU) is a set of columns by which somebody is alone in this file, "
     "and is not by fewer of them. A score adds up somebody's MSUs, the more the smaller they are: "
-    "it ranks records, and is no chance. Shares of columns add up to more than 1, for an MSU "
+    "it ranks records, and is no chance. Shares of columns add up to more than 100%, for an MSU "
     "counts for each of its columns."
 )
 
 
+_SHARE = "share of people"
 _SIZE = 3  # columns of special uniques in a report
 _MOST_COUNTED = 200_000_000  # descriptions by combinations, a second or so of counting
 
@@ -38,8 +40,13 @@ def records_section(report: Report) -> Section | None:
     rows: list[tuple[object, ...]] = []
 
     def tell(what: str, share: float, *, at_most: bool = False) -> None:
-        told = few(report, round(share * people)), few_of(report, share, people)
-        rows.append((what, *(f"at most {one}" if at_most and one else one for one in told)))
+        told: tuple[object, object] = (
+            few(report, round(share * people)),
+            few_of(report, share, people),
+        )
+        if at_most and told[0]:
+            told = f"at most {cell_text(told[0])}", f"at most {percentage(told[1])}"
+        rows.append((what, *told))
 
     by_all = linked.prosecutor
     tell("alone by all quasi-identifiers", by_all.unique, at_most=by_all.at_most)
@@ -49,12 +56,12 @@ def records_section(report: Report) -> Section | None:
     if linked.households is not None:
         household = linked.households
         tell(
-            f"of a household found with a chance above {limit:g}",
+            f"of a household found with a chance above {percent(limit)}",
             household.above[0],
             at_most=household.at_most,
         )
     if linked.journalist is not None:
-        risk = f"found by a journalist with a chance above {limit:g}"
+        risk = f"found by a journalist with a chance above {percent(limit)}"
         tell(risk, linked.journalist.above[0], at_most=linked.journalist.at_most)
     notes = []
     chosen = linked.population_uniqueness
@@ -72,7 +79,14 @@ def records_section(report: Report) -> Section | None:
     return Section(
         "Records at risk",
         "The people who are easiest to find, by who looks for them; one may be in several rows.",
-        (Sheet(("at risk", "people", "share of people"), tuple(rows), notes=tuple(notes)),),
+        (
+            Sheet(
+                ("at risk", "people", _SHARE),
+                tuple(rows),
+                notes=tuple(notes),
+                percent=(_SHARE,),
+            ),
+        ),
     )
 
 
@@ -139,8 +153,8 @@ def _sizes(found: SpecialUniques) -> Sheet:
         chances = found.disclosure[found.disclosure > 0]
         highest = float(chances.max(initial=0.0))
         notes.append(
-            f"DIS-SUDA at a sampling fraction of {found.sampling_fraction:g}: highest "
-            f"{highest:.4f}, above 0.1 for {int(np.sum(chances > 0.1)):,} people."
+            f"DIS-SUDA at a sampling fraction of {percentage(found.sampling_fraction)}: highest "
+            f"{percent(highest)}, above 10% for {int(np.sum(chances > 0.1)):,} people."
         )
     return Sheet(
         ("columns", "MSUs", "people who need no fewer", "highest score"),

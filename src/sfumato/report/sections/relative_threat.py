@@ -16,6 +16,7 @@ from sfumato.adversaries.relative_threat.guesses import Belief, Gain
 from sfumato.adversaries.relative_threat.measures import Measures, threatened
 from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.criteria.base import Verdict
+from sfumato.numbers import percent
 from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
 
 Who = Literal["attacker", "learner"]
@@ -33,7 +34,7 @@ def scatter(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
     p_l, p_a = rows.learner.p[drawn], rows.attacker.p[drawn]
     above = float(rows.people.n[chosen][rows.ti[chosen] > 1].sum())
     people = float(rows.people.n[chosen].sum())
-    share = f"{above / people:.0%}" if people else "none"
+    share = percent(above / people) if people else "none"
     sample = f", {len(drawn):,} of {len(chosen):,} cases drawn" if len(drawn) < len(chosen) else ""
     return Chart(
         title or f"Learner against attacker, people threatened by the {who}",
@@ -66,7 +67,7 @@ def histogram(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
         alt=(
             "Right of 0 the attacker is surer than the learner, at 1 twice as sure. "
             f"{figures.any_mode:,} people; skewness {figures.skewness:.2f}, "
-            f"{figures.doubled:.1%} of "
+            f"{percent(figures.doubled)} of "
             f"them with log2 Ti of 1 or more, highest Ti {figures.highest:.3g}."
         ),
     )
@@ -131,11 +132,12 @@ _MEASURES = {
     "ABS_A": "abs_attacker",
     "ABS_RW": "abs_random_worlds",
 }
+_DISTANCES = ("ABS_A", "ABS_RW")  # all others are shares
 _MEANT = (
     "GT: share of people whose true value is the best guess of attacker, learner, random worlds, "
     "and of the ideal learner who saw the table; baseline: guessing the most frequent value",
-    "RGT: GT_A beyond GT_L. RF: how much of the population is taught, 1 is all. ABS: distance of "
-    "the beliefs from the truth, summed. ±: standard error of sampling",
+    "RGT: GT_A beyond GT_L. RF: how much of the population is taught, 100% is all. ABS: distance "
+    "of the beliefs from the truth, summed. ±: standard error of sampling",
 )
 _TI = ("highest", "doubled", "mean_log2", "skewness")
 Victim = tuple[str, object]
@@ -216,9 +218,10 @@ def _victim(threat: RelativeThreat, text: str, known: object) -> Section:
     likely = order[0]
     words = (
         f"Known: {text or 'nothing but that she is in the release'}. The attacker's best guess is "
-        f"{likely!r} ({attacker[likely]:.1%}; the learner gives it {guesses[1][likely]:.1%})."
+        f"{likely!r} ({percent(attacker[likely])}; the learner gives it "
+        f"{percent(guesses[1][likely])})."
     )
-    return Section("A victim", words, tables=(Sheet(columns, tuple(rows)),))
+    return Section("A victim", words, tables=(Sheet(columns, tuple(rows), percent=columns[1:]),))
 
 
 def _everybody(threat: RelativeThreat) -> Section:
@@ -253,7 +256,9 @@ def measures_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> S
         errors = [found.errors.get(name, 0.0) for _, found in listed]
         if any(errors):
             rows.append((f"  ± {what}", *(error or None for error in errors)))
-    return Sheet(("measure", *(name for name, _ in listed)), tuple(rows), title, _MEANT)
+    shares = tuple(at for at, row in enumerate(rows) if str(row[0]).strip("± ") not in _DISTANCES)
+    columns = ("measure", *(name for name, _ in listed))
+    return Sheet(columns, tuple(rows), title, _MEANT, percent_rows=shares)
 
 
 def _ti(threat: RelativeThreat) -> Section:
@@ -286,7 +291,8 @@ def ti_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> Sheet:
             errors = [ti.errors.get(one, 0.0) for one in _TI]
             if any(errors):
                 rows.append((name, f"  ± {who}", None, *(error or None for error in errors)))
-    return Sheet(columns, tuple(rows), title, ("mean and skewness are of log2 Ti",))
+    notes = ("mean and skewness are of log2 Ti",)
+    return Sheet(columns, tuple(rows), title, notes, percent=("log2 Ti ≥ 1",))
 
 
 def _charts(threat: RelativeThreat) -> Section:
@@ -319,5 +325,5 @@ def _how(threat: RelativeThreat) -> Section:
             )
         for name, share in (("Geweke", diagnostics.geweke), ("Weiss", diagnostics.weiss)):
             if share is not None:
-                words += f" {name}: {share:.1%} beyond the 5 % level."
+                words += f" {name}: {percent(share)} beyond the 5% level."
     return Section("How it was found", words, tables=tuple(sheets))

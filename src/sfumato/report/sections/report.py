@@ -30,6 +30,7 @@ from sfumato.report.document import (
     Section,
     cell_text,
     number,
+    percentage,
 )
 from sfumato.report.price import price_section
 from sfumato.report.report import CriterionFinding, Report, few, floor_of
@@ -60,6 +61,7 @@ from sfumato.report.sections.search import contest_section, lattice_section
 from sfumato.report.sections.skyline import skyline_section
 from sfumato.report.sections.threats import brief_threats, matrix, threats_section
 from sfumato.report.sections.usefulness import closing_words, usefulness_section
+from sfumato.utility import is_share
 
 Maker = Callable[[Report], Section | None]
 KEPT = "people kept"  # told as a share
@@ -245,7 +247,7 @@ def _framed(
         answer=Answer(report.status, headline(report)),
         warnings=tuple(closing_words(report)) if private else (),
         tiles={
-            name: f"{value:.1%}" if name == KEPT else cell_text(value)
+            name: percentage(value) if name == KEPT or is_share(name) else cell_text(value)
             for name, value in glance(report).items()
         },
         facts=facts or {},

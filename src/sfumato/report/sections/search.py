@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.report.report import Report
 from sfumato.report.risk_map import RiskPoint, pareto_front, risk_map
+from sfumato.utility import is_share
 
 if TYPE_CHECKING:  # a mere audit need not load it
     from sfumato.anonymizers.best import Attempt, BestFindings
@@ -74,6 +75,7 @@ def contest_section(report: Report) -> Section | None:
                     "why",
                 ),
                 tuple(row(attempt) for attempt in contest.attempts),
+                percent=tuple(filter(is_share, costs)),
                 remark="why",
                 starred=(contest.attempts.index(contest.winner),),
                 star="chosen",

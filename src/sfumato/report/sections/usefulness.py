@@ -19,7 +19,7 @@ from sfumato.report.document import Section, Sheet
 from sfumato.report.report import Report, each_told
 from sfumato.schema.region import Anything
 from sfumato.table import Table
-from sfumato.utility import UTILITIES, utility_named
+from sfumato.utility import UTILITIES, is_share, utility_named
 from sfumato.utility.classification import Classification
 from sfumato.utility.use import WRONG, FitForQueries, FitForUse, QueryAnswers
 from sfumato.utility.view import View, view_of, view_with_table
@@ -214,11 +214,12 @@ def usefulness_section(report: Report) -> Section | None:
     meaning = {name: measure.about for name, measure in UTILITIES.items()}
     meaning[FitForUse.name] = FitForUse.about
     rows = tuple((name, cost, meaning[name]) for name, cost in report.costs.items())
+    shares = tuple(at for at, name in enumerate(report.costs) if is_share(name))
     return Section(
         title,
         f"{warning}What the release has lost against the original table; lower is more useful. "
         "Other measures, classification among them, are measured by compare.",
-        (Sheet(("measure", "cost", "what it means"), rows),),
+        (Sheet(("measure", "cost", "what it means"), rows, percent_rows=shares),),
     )
 
 

@@ -367,7 +367,7 @@ def _map_section(comparison: Comparison) -> Section:
         points,
         f"What each release of {comparison.label} costs and risks",
         f"{risk} ({RISKS[comparison.risk].unit})",
-        f"cost: {comparison.cost} (lower is more useful)",
+        comparison.cost,
         alt,
         chosen=_AS_GIVEN,
     )

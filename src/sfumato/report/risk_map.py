@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sfumato.report.document import Chart, Series, percentage
+from sfumato.utility import is_share
 
 _WIDE = 10  # beyond this ratio of largest to smallest an axis is logarithmic
 _NEAR = (445, 225)  # parts of the axes: points in the same part of both are at one place
@@ -58,13 +59,16 @@ def risk_map(
     points: Sequence[RiskPoint],
     title: str,
     risk: str,
-    cost: str,
+    measure: str,
     alt: str,
     *,
     chosen: str,
     name: str = "map",
 ) -> Chart:
-    """The map of some releases; `chosen` is what the one is called that stands out."""
+    """The map of some releases by a risk and the cost by a measure.
+
+    `chosen` is what the one is called that stands out.
+    """
     front = sorted({point.place for point in points if point.front})
     kinds = dict.fromkeys(point.kind for point in points if not point.chosen)
     by_kind = {kind: [p for p in points if p.kind == kind and not p.chosen] for kind in kinds}
@@ -73,21 +77,28 @@ def risk_map(
     if ours:
         series.append(_series(chosen, ours, mark="star"))
         risked, costs = ours[0].place
-        alt = f"{alt} A star marks {chosen}: risk {percentage(risked)}, cost {costs:.3g}."
+        alt = (
+            f"{alt} A star marks {chosen}: risk {percentage(risked)}, {cost_text(measure, costs)}."
+        )
     log_x, log_y = (_is_wide([point.place[axis] for point in points]) for axis in (0, 1))
     return Chart(
         title,
         "map",
         risk,
-        cost,
+        f"cost: {measure} (lower is more useful)",
         tuple(series),
         log_x=log_x,
         log_y=log_y,
         alt=f"{_READING} {alt}".strip(),
-        percent="x",
+        percent="xy" if is_share(measure) else "x",
         behind=(Series("Pareto front", [x for x, _ in front], [y for _, y in front]),),
         name=name,
     )
+
+
+def cost_text(measure: str, cost: float) -> str:
+    """A cost by its measure, a share in percent: loss 12.3%."""
+    return f"{measure} {percentage(cost) if is_share(measure) else f'{cost:.3g}'}"
 
 
 def at_one_place(places: Sequence[Place]) -> list[list[int]]:

@@ -35,6 +35,7 @@ from sfumato.anonymizers.lattice.nodes import Judge, Node
 from sfumato.anonymizers.lattice.search import BothEnds, Walk, best_of, preference
 from sfumato.counts.roll_up import Passes
 from sfumato.errors import NoSafeRelease, PolicyError
+from sfumato.numbers import percent
 from sfumato.progress import OutOfTime, Ticker
 from sfumato.release.made import Findings
 from sfumato.release.release import Release
@@ -89,7 +90,8 @@ class LatticeOutcome:
     def seen(self) -> str:
         """How much of the lattice was judged, and how near to the best that comes, in words."""
         size = self.size
-        told = f"{len(self.nodes):,} of {size:,} nodes ({len(self.nodes) / size:.2g}) were judged"
+        share = percent(len(self.nodes) / size)
+        told = f"{len(self.nodes):,} of {size:,} choices of levels ({share}) were judged"
         if self.exact or self.gap is None:
             return told
         return (

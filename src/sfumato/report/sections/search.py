@@ -9,20 +9,22 @@ from collections.abc import Iterator
 from math import isfinite
 from typing import TYPE_CHECKING
 
+from sfumato.numbers import percent
 from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.report.report import Report
-from sfumato.report.risk_map import RiskPoint, pareto_front, risk_map
+from sfumato.report.risk_map import RiskPoint, cost_text, pareto_front, risk_map
 from sfumato.utility import is_share
 
 if TYPE_CHECKING:  # a mere audit need not load it
     from sfumato.anonymizers.best import Attempt, BestFindings
     from sfumato.anonymizers.lattice.lattice import LatticeOutcome
     from sfumato.anonymizers.lattice.nodes import Node
+    from sfumato.schema.hierarchy import Levels as ColumnLevels
 
 Levels = tuple[int, ...]
 MOST_NODES = 300  # a larger picture could not be read
 _EDGES = 150  # up to so many nodes the steps between them are drawn
-_LISTED = 20
+_LISTED = 5
 
 SAFE, INFERRED_SAFE, INFERRED_BAD, OPEN = (
     "satisfies the policy",
@@ -107,8 +109,9 @@ def _contest_map(contest: BestFindings) -> tuple[Chart, ...]:
             place,
             attempt.anonymizer.partition(" (")[0],
             f"#{number} {attempt.anonymizer}",
-            f"#{number} {attempt.anonymizer}\nrisk {place[0]:.3g}\n{contest.utility} {place[1]:.3g}"
-            f"\n{attempt.groups:,} groups, {attempt.suppressed:,} people suppressed",
+            f"#{number} {attempt.anonymizer}\nrisk {percent(place[0])}\n"
+            f"{cost_text(contest.utility, place[1])}\n{attempt.groups:,} groups, "
+            f"{attempt.suppressed:,} people suppressed",
             on_front,
             attempt is contest.winner,
         )
@@ -118,7 +121,7 @@ def _contest_map(contest: BestFindings) -> tuple[Chart, ...]:
         points,
         "What each way would have risked and cost",
         _RISK,
-        f"cost: {contest.utility} (lower is more useful)",
+        contest.utility,
         _FOUND,
         chosen="the release that was chosen",
     )
@@ -139,21 +142,17 @@ def choice_words(report: Report) -> str:
     told = f"Made by {winner.anonymizer}"
     if second is None:
         return f"{told}{cut and '.'}{cut or ', the one way that led to a release.'}"
-    if not (_is_number(winner.cost) and _is_number(second.cost)):
+    if winner.cost is None or second.cost is None or not isfinite(winner.cost + second.cost):
         return f"{told}; {second.anonymizer} would hold too, but cannot be compared.{cut}"
     many = sum(attempt.seconds is not None for attempt in contest.attempts)
     return (
-        f"{told}, the best of {many} ways: {contest.utility} {winner.cost:.3g}; the next best, "
-        f"{second.anonymizer}, would have {second.cost:.3g}.{cut}"
+        f"{told}, the best of {many} ways: {cost_text(contest.utility, winner.cost)}; the next "
+        f"best, {second.anonymizer}, would have {cost_text(contest.utility, second.cost)}.{cut}"
     )
 
 
-def _is_number(cost: float | None) -> bool:
-    return cost is not None and isfinite(cost)
-
-
 def lattice_section(report: Report) -> Section | None:
-    """A picture of the lattice and its minimal nodes; nothing for releases found otherwise."""
+    """The best choices of levels and a picture of all; nothing for releases found otherwise."""
     evidence = report.evidence
     if evidence is None or evidence.release.placement is None or report.audience == "public":
         return None
@@ -164,10 +163,11 @@ def lattice_section(report: Report) -> Section | None:
         return None
     outcome = findings.search
     chosen = tuple(findings.levels[name] for name in outcome.columns)
+    measure = "loss" if evidence.policy is None else evidence.policy.utility
     size = outcome.size
     words = (
-        f"Each node is one level of every column's hierarchy, 0 the value itself: "
-        f"{', '.join(outcome.columns)}. {outcome.seen}"
+        "Every column is published at one level of its hierarchy. The cheapest choice of levels "
+        f"that satisfies the policy was taken: {_levels(outcome, chosen)}. {outcome.seen}"
     )
     if outcome.exact:
         words += "; the others follow from what is inherited, or cannot cost less"
@@ -176,35 +176,53 @@ def lattice_section(report: Report) -> Section | None:
             f"; of those that keep everything else, {outcome.finished:,} were made into releases, "
             "the cheapest first, until one held by all; costlier ones were not judged by all"
         )
-    figures = _lattice_map(outcome, chosen, evidence.release.people)
+    figures = _lattice_map(outcome, chosen, evidence.release.people, measure)
     figures += (_picture(outcome, chosen),) if size <= MOST_NODES else ()
     return Section(
         "How the release was chosen",
         f"{words}.",
-        (_minimal(outcome, chosen),),
+        (_cheapest(outcome, chosen, measure),),
         figures,
     )
 
 
-def _minimal(found: LatticeOutcome, chosen: Levels) -> Sheet:
-    """The nodes no finer one of which is safe; the chosen one first."""
-    judged = {node.levels: node for node in found.nodes}
-    others = [levels for levels in found.minimal if levels != chosen]
-    rows = []
-    for levels in (chosen, *others[: _LISTED - 1]):
-        node = judged[levels]
-        what = "chosen" if levels == chosen else "minimal"
-        rows.append((what, *levels, node.groups, node.suppressed, node.cost))
-    more = len(others) - (_LISTED - 1)
+def _cheapest(found: LatticeOutcome, chosen: Levels, measure: str) -> Sheet:
+    """The chosen node and the next best by cost, each by what its columns would show."""
+    safe = [node for node in found.nodes if node.satisfied and node.levels != chosen]
+    safe.sort(key=lambda node: (not isfinite(node.cost), node.cost, node.levels))
+    first = next(node for node in found.nodes if node.levels == chosen)
+    rows = tuple(
+        (place, *_labels(found, node.levels), node.groups, node.suppressed, node.cost)
+        for place, node in enumerate([first, *safe[: _LISTED - 1]], start=1)
+    )
+    more = len(safe) - (_LISTED - 1)
     return Sheet(
-        ("node", *found.columns, "groups", "suppressed", "cost"),
-        tuple(rows),
-        "The chosen node, and others that are safe while nothing finer that was judged is",
-        (f"{more:,} further minimal nodes are not listed.",) if more > 0 else (),
+        ("choice", *found.columns, "groups", "people left out", measure),
+        rows,
+        "The best choices by cost, each by one of the labels its columns would show",
+        (f"{more:,} others satisfy the policy and cost as much or more.",) if more > 0 else (),
+        percent=(measure,) if is_share(measure) else (),
+        starred=(0,),
+        star="chosen",
     )
 
 
-def _lattice_map(outcome: LatticeOutcome, chosen: Levels, people: int) -> tuple[Chart, ...]:
+def _labels(found: LatticeOutcome, levels: Levels) -> list[str]:
+    """What each column shows at its level: a label as it would stand in a cell."""
+    return [_label(column, level) for column, level in zip(found.judge.levels, levels, strict=True)]
+
+
+def _label(column: ColumnLevels, level: int) -> str:
+    """The label of the middle of a column's values; nothing is coarser than *."""
+    if level == 0:
+        return "as it is"
+    codes = column[level].codes
+    return column[level].regions[int(codes[len(codes) // 2])].text if len(codes) else "*"
+
+
+def _lattice_map(
+    outcome: LatticeOutcome, chosen: Levels, people: int, measure: str
+) -> tuple[Chart, ...]:
     """The nodes that satisfy the policy, by risk and cost; of many those that cost least.
 
     Somebody is found with the chance of one in her group: on average groups by people.
@@ -227,12 +245,12 @@ def _lattice_map(outcome: LatticeOutcome, chosen: Levels, people: int) -> tuple[
         for node, place, on_front in zip(drawn, places, pareto_front(places), strict=True)
     ]
     left = len(safe) - len(drawn)
-    more = f" {left:,} nodes that cost more are not drawn." if left else ""
+    more = f" {left:,} choices that cost more are not drawn." if left else ""
     chart = risk_map(
         points,
-        "What each safe node risks and costs",
+        "What each safe choice of levels risks and costs",
         _RISK,
-        "cost (lower is more useful)",
+        measure,
         f"{_FOUND} The cheapest is chosen: every one here satisfies the policy.{more}",
         chosen="the release that was chosen",
         name="map/lattice",
@@ -270,13 +288,13 @@ def _picture(found: LatticeOutcome, chosen: Levels) -> Chart:
     series.append(Series("chosen", [x], [y], text=[name], mark="star"))
     counted = ", ".join(f"{what}: {len(some):,}" for what, some in kinds.items())
     return Chart(
-        "The lattice",
+        "Every choice of levels",
         "points",
-        "nodes with the same sum of levels side by side",
-        "sum of levels (0: as it is)",
+        "choices as coarse as each other side by side",
+        "steps coarser than the table, all columns together",
         tuple(series),
-        alt=f"Of {len(words):,} nodes one is chosen: {_levels(found, chosen)}. The others: "
-        f"{counted}.",
+        alt=f"Of {len(words):,} choices of levels one is taken: {_levels(found, chosen)}. The "
+        f"others: {counted}.",
         behind=(_steps(spot),) if len(words) <= _EDGES else (),
         bare="x",
         name="lattice",
@@ -323,7 +341,8 @@ def _steps(spot: dict[Levels, tuple[float, int]]) -> Series:
 
 
 def _levels(found: LatticeOutcome, levels: Levels) -> str:
-    return ", ".join(f"{name} {level}" for name, level in zip(found.columns, levels, strict=True))
+    labels = zip(found.columns, _labels(found, levels), strict=True)
+    return ", ".join(f"{name}: {label}" for name, label in labels)
 
 
 def _named(found: LatticeOutcome, levels: Levels, node: Node | None, what: str) -> str:

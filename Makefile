@@ -18,7 +18,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $$(find src -name '
 # Where nothing compiled is kept, every started program compiles all of us again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo docs reference test test-deep coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
+.PHONY: help install demo docs reference screenshots test test-deep coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -85,6 +85,13 @@ docs: $(VENV)/.docs  ## Build the site into site/; a link that leads nowhere is 
 reference: $(VENV)/.light  ## Write the pages of docs/ that are made of the code: policy, command line, Python, glossary.
 	$(BIN)/python scripts/write_reference.py
 	$(BIN)/python scripts/write_docs.py
+
+screenshots: install  ## Take the pictures of docs/images/ from the demo, in a browser.
+	mkdir -p build
+	$(BIN)/sfumato demo --out build/demo --force > /dev/null
+	$(BIN)/sfumato compare build/demo/input/census.csv --policy build/demo/input/policy.toml \
+	  --sweep k=2,5,10,25 --sweep anonymizer=mondrian,lattice --html build/map.html --force > /dev/null
+	$(BIN)/python scripts/screenshots.py build/demo/release/private/report.html build/map.html
 
 bench: install  ## Run the benchmarks (ratios against peers and floors, in one run).
 	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)

@@ -1,0 +1,52 @@
+"""Take the pictures of docs/images/ in a real browser: what readers of a report see.
+
+The first screen and the adversaries are of the report given, the map of the comparison given.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+IMAGES = Path(__file__).parent.parent / "docs" / "images"
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+WIDTH, HEIGHT, MARGIN = 1000, 760, 16
+MOST = 150_000  # bytes of a picture: a repository keeps each for ever
+
+
+def take(report: Path, comparison: Path) -> list[Path]:
+    """Open both pages and take three pictures."""
+    from playwright.sync_api import sync_playwright
+
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        sys.exit(f"no browser is installed: one of {', '.join(BROWSERS)} is needed")
+    IMAGES.mkdir(exist_ok=True)
+    taken = []
+    with sync_playwright() as playing:
+        browser = playing.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT}, color_scheme="light")
+        for name, source, part in (
+            ("first-screen", report, ""),
+            ("adversaries", report, "figure:has(.slopes)"),
+            ("map", comparison, "figure:has(.chart)"),
+        ):
+            page.goto(source.absolute().as_uri())
+            page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")  # draws them all
+            where = {"x": 0.0, "y": 0.0, "width": WIDTH, "height": HEIGHT}
+            if part and (box := page.locator(part).first.bounding_box()):
+                where |= {"y": box["y"] - MARGIN, "height": box["height"] + 2 * MARGIN}
+            target = IMAGES / f"{name}.png"
+            target.write_bytes(page.screenshot(clip=where, full_page=True))
+            taken.append(target)
+        browser.close()
+    return taken
+
+
+if __name__ == "__main__":
+    for picture in take(*map(Path, sys.argv[1:])):
+        size = picture.stat().st_size
+        print(f"{picture.name}: {size:,} bytes")
+        if size > MOST:
+            sys.exit(f"{picture.name} is larger than {MOST:,} bytes")

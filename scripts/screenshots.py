@@ -34,11 +34,15 @@ def take(report: Path, comparison: Path) -> list[Path]:
         ):
             page.goto(source.absolute().as_uri())
             page.evaluate("() => window.dispatchEvent(new Event('beforeprint'))")  # draws them all
-            where = {"x": 0.0, "y": 0.0, "width": WIDTH, "height": HEIGHT}
+            top, height = 0.0, float(HEIGHT)
             if part and (box := page.locator(part).first.bounding_box()):
-                where |= {"y": box["y"] - MARGIN, "height": box["height"] + 2 * MARGIN}
+                top, height = box["y"] - MARGIN, box["height"] + 2 * MARGIN
             target = IMAGES / f"{name}.png"
-            target.write_bytes(page.screenshot(clip=where, full_page=True))
+            page.screenshot(
+                path=target,
+                clip={"x": 0, "y": top, "width": WIDTH, "height": height},
+                full_page=True,
+            )
             taken.append(target)
         browser.close()
     return taken

@@ -54,8 +54,8 @@ def test_the_summary_tells_the_three_kinds_apart() -> None:
     ]
     assert summary_sheet(found).rows == (
         ("disease", "HIV", "up to", 0, 1, 1, 2),
-        ("disease", "cold", "no", None, None, None, 0),
-        ("disease", "HIV", "always (nobody has it)", "any", "any", "any", 0),
+        ("disease", "cold", "nothing: it is told", None, None, None, 0),
+        ("disease", "HIV", "anything: nobody has it", "any", "any", "any", 0),
     )
 
 

@@ -147,8 +147,9 @@ def _flat(kind: Kind, series: Series, at: int) -> dict[str, Any]:
     lines = kind != "points"
     written = not lines and _written(series)
     marks = "markers+text" if written else "markers"
-    if lines:
-        marks = "lines+markers" if len(series.x) <= _MARKED else "lines"
+    if lines:  # a bound is a line alone
+        bound = len(series.y) > 1 and len(set(series.y)) == 1
+        marks = "lines" if bound or len(series.x) > _MARKED else "lines+markers"
     trace = _shared(series) | {
         "type": "scatter",
         "mode": marks,

@@ -152,17 +152,15 @@ def figure_named(document: Document, name: str) -> Figure:
     """The chart of this name or title, or whose title has it as a part."""
     from plotly.graph_objects import Figure
 
-    charts = {chart.title: chart for section in document.sections for chart in section.charts}
+    charts = [chart for section in document.sections for chart in section.charts]
     asked = str(name).casefold()
-    titles = [
-        title for title in charts if asked in (title.casefold(), charts[title].name.casefold())
-    ]
-    titles = titles or [title for title in charts if asked in title.casefold()]
-    if len(titles) != 1:
-        what = "is the name of several charts" if titles else "is no chart"
-        known = name_some(titles or charts, len(charts)) or "none"
+    meant = [one for one in charts if asked in (one.name.casefold(), one.title.casefold())]
+    meant = meant or [one for one in charts if asked in one.title.casefold()]
+    if len(meant) != 1:
+        what = "is the name of several charts" if meant else "is no chart"
+        known = name_some([one.title for one in meant or charts], len(charts)) or "none"
         raise InputError(f"{name!r} {what} of {document.title!r}; its charts are {known}")
-    chart = charts[titles[0]]
+    (chart,) = meant
     if chart.scriptless:  # a page draws these without any script
         kind: Kind = "lines" if chart.kind == "slopes" else "bars"
         chart = replace(chart, kind=kind, percent=chart.percent or "y" * (not chart.lying))

@@ -15,6 +15,7 @@ from math import inf
 import numpy as np
 
 from sfumato.adversaries.base import FACTOR, chance
+from sfumato.adversaries.catalogue import entry_of
 from sfumato.adversaries.leakage.expectation import leakage
 from sfumato.adversaries.leakage.observer import Observer
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
@@ -124,10 +125,10 @@ def epsilon_chart(
             f"the policy's line: at most {shortest(epsilon)}", sigma, [float(epsilon)] * len(sigma)
         ),
     ]
-    her = float(beliefs.adversary.stubbornness or inf)
-    if sigma[0] <= her <= sigma[-1]:
-        hers = [float(beliefs.curves([her]).epsilon[0])]
-        series.append(Series("the adversary the policy names", [her], hers, mark="star"))
+    given = float(beliefs.adversary.stubbornness or inf)
+    if sigma[0] <= given <= sigma[-1]:
+        hers = [float(beliefs.curves([given]).epsilon[0])]
+        series.append(Series("the adversary the policy names", [given], hers, mark="star"))
     return Chart(
         title or "Smallest epsilon against stubbornness",
         "lines",
@@ -139,7 +140,8 @@ def epsilon_chart(
         name=name,
         alt=f"{_GOOD} Below the policy's line it is kept: {private_words(beliefs, epsilon)}. It is "
         f"{_number(epsilons[0])} at a stubbornness of {_number(sigma[0])} and "
-        f"{_number(epsilons[-1])} at {_number(sigma[-1])}.",
+        f"{_number(epsilons[-1])} at {_number(sigma[-1])}. The policy names her as "
+        f"{beliefs.adversary}.",
     )
 
 
@@ -262,11 +264,12 @@ def _required(
     if her.inapplicable(groups):
         return
     beliefs = Beliefs(her, groups)
-    about = f"{name}, {her}"
-    curve = f"Smallest epsilon against stubbornness: {about}"
+    entry = entry_of(her.name)
+    about = f"{name}, {her}" if entry is None else f"{name}: {entry.question}"
+    curve = f"Smallest epsilon against stubbornness of {about}"
     yield epsilon_chart(beliefs, epsilon, title=curve, name=f"epsilon/{key}")
     if report.audience == "private":
-        group = f"What she believes in the worst group: {about}"
+        group = f"What she believes in the worst group of {about}"
         yield belief_chart(beliefs, title=group, name=f"worst-beliefs/{key}")
 
 

@@ -183,11 +183,20 @@ def summary_sheet(skylines: Sequence[KnowledgeSkyline]) -> Sheet:
                 len(skyline.points),
             )
         )
-    columns = ("column", "value", "safe", *KINDS, "combinations")
-    return Sheet(columns, tuple(rows), title="She may know up to so many of one kind alone", keys=2)
+    columns = ("column", "value", "she may know", *KINDS, "combinations")
+    return Sheet(
+        columns,
+        tuple(rows),
+        title="How much she may know of one kind alone, and not be that sure of the value",
+        keys=2,
+    )
 
 
-_STATUS = {"all_safe": "always (nobody has it)", "none_safe": "no", "some_safe": "up to"}
+_STATUS = {
+    "all_safe": "anything: nobody has it",
+    "none_safe": "nothing: it is told",
+    "some_safe": "up to",
+}
 
 
 def skyline_document(

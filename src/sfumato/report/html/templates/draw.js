@@ -24,6 +24,7 @@
     if (!waiting.delete(place)) return;
     try {
       const chart = fitted(place, told(place));
+      place.style.height = `${chart.layout.height}px`;
       Plotly.newPlot(place, chart.data, chart.layout, chart.config);
     } catch (error) {
       place.innerHTML = '<p class="failed">This browser cannot draw the chart; its numbers are in the table below it.</p>';

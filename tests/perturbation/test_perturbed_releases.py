@@ -134,7 +134,7 @@ def test_the_column_table_tells_what_was_done() -> None:
     own, rows = people(), release.to_arrow()
     told = {one.column: one for one in column_treatments(release, sf.read(own, SCHEMA))}
     assert told["disease"].done == told["stay"].done == "perturbed"
-    assert told["stay"].how == "numbers above 20 are published as it"
+    assert told["stay"].how == "numbers above 20 are published as 20"
     assert told["stay"].changed == sum(value > 20 for value in own["stay"].to_pylist())
     assert told["stay"].cells == 60
     assert told["stay"].values_before == len({*own["stay"].to_pylist()})

@@ -109,8 +109,8 @@ class AddedNoise(NumberPerturbation):
     def for_recipients(self) -> str:
         factor = 2 if self.distribution == "laplace" else 1
         variance = shortest(float(f"{factor * self.scale**2:.6g}"))
-        kept = "means are kept" if self.least is None and self.most is None else "means nearly are"
-        return f"{kept}; take {variance} from the variance"
+        kept = "kept" if self.least is None and self.most is None else "nearly kept"
+        return f"means are {kept}; take {variance} from the variance"
 
     def undo(
         self, domain: Domain, people: Floats, prior: Mapping[str, float] | None = None
@@ -344,7 +344,7 @@ class Pram(Perturbation):
         if not self.stay:
             return "a published value says nothing of the person's own one"
         keep = shortest(self.stay)
-        return f"a share s that is published was (s - (1 - {keep}) x its share in draw) / {keep}"
+        return f"a published share s was (s - (1 - {keep}) x draw) / {keep}; manifest.json has draw"
 
     def undo(
         self, domain: Domain, people: Floats, prior: Mapping[str, float] | None = None

@@ -54,14 +54,16 @@ class TopBottomCoding(NumberPerturbation):
     def words(self) -> str:
         ends = []
         if self.top is not None:
-            ends.append(f"numbers above {shortest(self.top)} are published as it")
+            end = shortest(self.top)
+            ends.append(f"numbers above {end} are published as {end}")
         if self.bottom is not None:
-            ends.append(f"numbers below {shortest(self.bottom)} are published as it")
+            end = shortest(self.bottom)
+            ends.append(f"numbers below {end} are published as {end}")
         return " and ".join(ends)
 
     @property
     def for_recipients(self) -> str:
-        return "take its ends for so much or more (or less); medians are kept, means are not"
+        return "take its ends for so much or more (or less); medians between are kept, means not"
 
 
 @dataclass(frozen=True)

@@ -99,7 +99,6 @@ _USE: dict[Kind, str] = {
     "missing": "as a missing value",
     "list": "one entry for each value",
 }
-_ALTERED = "one value, which chance may have altered: how, is told under how to analyse it"
 
 
 @dataclass(frozen=True)
@@ -255,8 +254,7 @@ def _column(
     release: Release,
 ) -> CodebookColumn:
     name, role = entry["name"], entry["role"]
-    missing = form.get("missing", {}).get(name, "")
-    codes = form.get("codes", {}).get(name, ())
+    missing, codes = form.get("missing", {}).get(name, ""), form.get("codes", {}).get(name, ())
     own = {"group": GROUP_ID}.get(role, role)
     how = _OF_OURS.get(own, "" if treatment is None else treatment.how)
     labels: tuple[CellLabel, ...] = ()
@@ -275,10 +273,13 @@ def _column(
         kinds = {"list": JSON if separator == JSON else f"a{separator}b" if separator else ""}
     elif codes and (shown is None or release.regions.exact):
         kinds["code"] = ", ".join(codes)
-    if own not in _OF_OURS:
-        kinds.setdefault("missing", missing)
-    altered = name in release.perturbed and release.perturbed[name].by_chance
-    means = _MEANS | ({"value": _ALTERED} if altered else {})
+    kinds |= {} if own in _OF_OURS else {"missing": kinds.get("missing", missing)}
+    means, done = dict(_MEANS), release.perturbed.get(name)
+    if release.regions.centroids and shown is not None:
+        means["value"] = "the centre of the person's group, not her own value"
+    elif done is not None:
+        role = "pseudonym" if done.done == "pseudonym" else role
+        means["value"] = f"one value, after what was done: {done.words}"
     return CodebookColumn(
         name,
         role,

@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
@@ -73,6 +74,28 @@ def test_a_draft_asks_for_what_its_rule_set_does(patients: Path, profile: str, k
     assert policy.require[0] == sf.KAnonymity(k)
     outside = [one for one in policy.require if isinstance(one, sf.EpsilonPrivacy)]
     assert bool(outside) == (profile == "public-file")
+
+
+def test_a_public_file_has_no_column_that_its_draft_does_not_bound(tmp_path: Path) -> None:
+    """Of lists, and of what differs between a person's rows, it could bound nothing."""
+    random = Random(4)
+    people = [(f"P{n // 2:04}", 20 + n // 2 % 60, "fm"[n // 2 % 2]) for n in range(ROWS)]
+    ills = ["flu", "cold", "gout", "asthma"]
+    rows = {
+        "patient_id": [person for person, *_ in people],
+        "age": [age for _, age, _ in people],
+        "sex": [sex for *_, sex in people],
+        "diagnosis": [random.choice(ills) for _ in people],
+        "income": [1000 * (n // 2 % 7) for n in range(ROWS)],
+    }
+    lists = {name: rows[name][::2] for name in ("age", "sex", "income")}
+    lists["diagnoses"] = [random.sample(ills, 2) for _ in people[::2]]
+    for name, columns in (("rows", rows), ("lists", lists)):
+        pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
+        policy, schema = drafted(tmp_path / f"{name}.parquet", profile="public-file", seconds=0)
+        assert [*schema.sensitive] == ["income"]
+        bounded = {one.sensitive for one in policy.require if isinstance(one, sf.EpsilonPrivacy)}
+        assert bounded == {"income"}
 
 
 def test_a_release_by_the_coarsest_levels_of_the_draft_satisfies_safe_harbor(

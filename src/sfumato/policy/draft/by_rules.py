@@ -6,7 +6,7 @@ Stands apart: what a rule set asks of a draft, beside what columns and numbers s
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -41,6 +41,12 @@ def rules_named(given: str | RuleSet | None, zip_population: str | Path | None) 
     return replace(rules, zip_population=real_path(zip_population))
 
 
+_UNBOUNDED = (
+    "a person has several of its values, and no criterion drafted here bounds what outsiders learn "
+    "of those"
+)
+
+
 @dataclass(frozen=True)
 class DraftRules:
     """What a rule set, if there is one, asks of a draft."""
@@ -49,6 +55,8 @@ class DraftRules:
 
     def withheld(self, found: Profile) -> str:
         """Why a column stays at home; empty if it does not."""
+        if isinstance(self.rules, PublicFile) and found.what == "list":
+            return _UNBOUNDED
         if not isinstance(self.rules, SafeHarbor):
             return ""
         topic = found.topic.name if found.topic else ""
@@ -74,6 +82,12 @@ class DraftRules:
             elif guess.role == "sensitive" and self._in_part(guess.profile):
                 why = "an age or a date, told in part only, 45 CFR 164.514(b)(2)(i)(C)"
                 guesses[name] = replace(guess, role="known", why=why, question="")
+
+    def withhold_several(self, guesses: dict[str, RoleGuess], differing: Collection[str]) -> None:
+        """The same of columns of which a person has several values, told on several rows."""
+        for name in differing if isinstance(self.rules, PublicFile) else ():
+            if guesses[name].role == "sensitive":
+                guesses[name] = replace(guesses[name], role="none", why=_UNBOUNDED, question="")
 
     def _in_part(self, found: Profile) -> bool:
         """Whether a column may be published by its year, or with the oldest together, only."""

@@ -227,6 +227,8 @@ def decide(sample: Sample, profiles: Sequence[Profile], asked: DraftRules) -> Ro
     several = _one_look_each(sample, guesses, known, others)
     person = next((g.profile.place for g in guesses.values() if g.role == "person"), None)
     unlinked = several is not None and several.unlinked
+    if several is not None and not unlinked:
+        asked.withhold_several(guesses, several.differing)
     person = None if unlinked else person  # rows are told apart, not people by one of theirs
     probed = probe(sample, {n: guesses[n].profile.place for n in [*known, *others]}, person)
     _drop_followers(guesses, probed, known, others)

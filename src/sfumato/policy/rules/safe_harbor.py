@@ -237,7 +237,7 @@ class SafeHarbor(RuleSet):
                 fine += n
             elif "birth" in about and span.tells_age(self.as_of):
                 old += n
-        if not looked_at:
+        if not looked_at and dated:
             yield Against(counted(column.name, dated, "with dates finer than a year"))
         if fine:
             yield Against(counted(column.name, fine, "finer than a year"))

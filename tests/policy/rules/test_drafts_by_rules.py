@@ -92,7 +92,7 @@ def test_a_public_file_has_no_column_that_its_draft_does_not_bound(tmp_path: Pat
     lists["diagnoses"] = [random.sample(ills, 2) for _ in people[::2]]
     for name, columns in (("rows", rows), ("lists", lists)):
         pq.write_table(pa.table(columns), tmp_path / f"{name}.parquet")
-        policy, schema = drafted(tmp_path / f"{name}.parquet", profile="public-file", seconds=0)
+        policy, schema = drafted(tmp_path / f"{name}.parquet", profile="public-file")
         assert [*schema.sensitive] == ["income"]
         bounded = {one.sensitive for one in policy.require if isinstance(one, sf.EpsilonPrivacy)}
         assert bounded == {"income"}

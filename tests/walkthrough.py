@@ -38,7 +38,7 @@ PAGES = sorted(
     + [page for name in ("coming-from", "faq") if (page := DOCS / f"{name}.md").exists()]
 )
 _FENCE = re.compile(
-    r'^(?P<skip><!-- not run: .*-->\n)?```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n'
+    r'^(?P<skip><!-- not run: [^\n]*-->\n)?```(?P<language>\w+)(?: title="(?P<title>[^"]+)")?\n'
     r"(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )

@@ -18,7 +18,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $$(find src -name '
 # Where nothing compiled is kept, every started program compiles all of us again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo docs reference screenshots test test-deep coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
+.PHONY: help install demo docs walkthroughs reference screenshots test test-deep coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -82,6 +82,9 @@ docs: $(VENV)/.docs  ## Build the site into site/; a link that leads nowhere is 
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
 	@! grep -rlE '<(script|link|img|iframe)[^>]* (src|href)="https?:' --include='*.html' site || { echo "these fetch from elsewhere" >&2; exit 1; }
 	@echo "site/index.html"
+
+walkthroughs: install  ## Write into tutorials, papers' pages and answers what their commands print now.
+	$(BIN)/python -m tests.walkthrough
 
 reference: $(VENV)/.light  ## Write the pages of docs/ that are made of the code: policy, command line, Python, glossary.
 	$(BIN)/python scripts/write_reference.py

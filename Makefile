@@ -79,7 +79,7 @@ evidence: install  ## Write docs/evidence.md: the five papers, print beside ours
 	$(BIN)/sfumato reproduce all --markdown docs/evidence.md --force > /dev/null
 
 docs: $(VENV)/.docs  ## Build the site into site/; a link that leads nowhere is an error.
-	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@! grep -rlE '<(script|link|img|iframe)[^>]* (src|href)="https?:' --include='*.html' site || { echo "these fetch from elsewhere" >&2; exit 1; }
 	@echo "site/index.html"
 

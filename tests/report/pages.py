@@ -8,7 +8,7 @@ from typing import Any
 
 
 class Page(HTMLParser):
-    """`texts` outside tables, `tables` of rows of cells, `charts` as the script gets them."""
+    """`texts` outside tables and `glossary`, `tables` of rows of cells, `charts` for the script."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
@@ -16,6 +16,9 @@ class Page(HTMLParser):
         self.tables: list[list[list[str]]] = []
         self.charts: list[dict[str, Any]] = []
         self.links: list[str] = []
+        self.places: list[str] = []
+        self.glossary: list[str] = []
+        self.explained: dict[str, str] = {}
         self.tags: list[str] = []
         self.policy = ""
         self.labels: list[str] = []
@@ -30,6 +33,10 @@ class Page(HTMLParser):
         self.links += [
             str(given[name]) for name in ("src", "href", "srcset", "action") if name in given
         ]
+        if given.get("id"):
+            self.places.append(str(given["id"]))
+        if given.get("class") == "term":
+            self.explained[str(given["href"])] = str(given["title"])
         if given.get("http-equiv") == "Content-Security-Policy":
             self.policy = str(given["content"])
         if given.get("role") == "img":
@@ -52,6 +59,8 @@ class Page(HTMLParser):
         if self._data:
             self.charts.append(json.loads(data))
             self._data = False
+        elif "dl" in self._open and self.places and self.places[-1].startswith("term-"):
+            self.glossary.append(data.strip())
         elif "script" in self._open or "style" in self._open or not data.strip():
             return
         elif "td" in self._open or "th" in self._open:

@@ -28,6 +28,9 @@ UNEXPLAINED = "no reason is known"
 EXACT = 1e-9  # of figures printed as fractions
 
 
+_PUBLISHED_BEFORE = "repeats what papers printed"
+
+
 @dataclass(frozen=True)
 class EvidenceRow:
     """One item of a paper: what is printed, what we get, whether they agree.
@@ -163,7 +166,10 @@ class Reproduction:
     def document(self) -> Document:
         about = f"{self.stands_in} {self.about}".strip()
         beside_print = Section("Print beside ours", self.tally, (self.sheet(),))
-        return Document(self.name, self.title, about, (beside_print, *self.sections), self.facts)
+        sections = (beside_print, *self.sections)
+        return Document(
+            self.name, self.title, about, sections, self.facts, may_go_out=_PUBLISHED_BEFORE
+        )
 
     def counts(self) -> tuple[int, ...]:
         """Rows by outcome."""
@@ -204,4 +210,5 @@ def evidence_page(reproductions: Iterable[Reproduction]) -> Document:
         Section("At a glance", tables=(glance,)),
         *(Section(f"{one.name}: {one.title}", one.stands_in, (one.sheet(),)) for one in papers),
     )
-    return Document("evidence", "Evidence: print beside ours", about, sections)
+    title = "Evidence: print beside ours"
+    return Document("evidence", title, about, sections, may_go_out=_PUBLISHED_BEFORE)

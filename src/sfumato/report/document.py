@@ -292,8 +292,9 @@ class Document(Displayed):
 
     `facts` are further figures for programs, in JSON only; where they are `on_top` they are its
     keys, beside the sections. `private` says why the whole document is its owner's ("describes
-    single groups of people"). A document may begin with an `answer`, what else is on its `first`
-    screen, `warnings` and a few figures by name (`tiles`), and end with a `closing` line.
+    single groups of people"), `may_go_out` why it is not, where that is so. A document may begin
+    with an `answer`, what else is on its `first` screen, `warnings` and a few figures by name
+    (`tiles`), and end with a `closing` line.
     """
 
     name: str
@@ -308,6 +309,7 @@ class Document(Displayed):
     tiles: Mapping[str, str] = field(default_factory=dict)
     closing: str = ""
     first: FirstScreen = field(default_factory=FirstScreen)
+    may_go_out: str = "tells nothing that the published data do not tell anybody"
 
     def _in_short(self) -> tuple[str, ...]:
         return self.title, self.about, f"{len(self.sections)} sections"

@@ -93,6 +93,11 @@ class Words:
         return self._met.setdefault(term.word, term)
 
 
+def is_term(text: str) -> bool:
+    """Whether a text is a word of ours and nothing else."""
+    return text in _NAMES
+
+
 def terms_in(texts: Iterable[str]) -> list[Term]:
     """The terms that occur in some texts, as a glossary lists them."""
     words = Words()

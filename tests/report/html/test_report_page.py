@@ -25,7 +25,8 @@ NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
 
 
 def test_the_page_leads_nowhere_and_fetches_nothing(page: Page) -> None:
-    assert all(link.startswith("#section-") for link in page.links)
+    assert all(link.startswith(("#section-", "#term-")) for link in page.links)
+    assert {link[1:] for link in page.links} <= set(page.places)
     assert "default-src 'none'" in page.policy
     assert not {"link", "iframe", "object", "embed", "img"} & set(page.tags)
 
@@ -33,7 +34,23 @@ def test_the_page_leads_nowhere_and_fetches_nothing(page: Page) -> None:
 def test_only_the_private_page_is_marked_private(variant: Report, page: Page) -> None:
     text = " ".join(page.texts)
     assert ("do not hand it out" in text) is (variant.audience == "private")
+    assert ("Public: this page" in text) is (variant.audience == "public")
     assert ("do not hand it out" in variant.to_markdown()) is (variant.audience == "private")
+
+
+def test_every_word_of_ours_on_the_page_is_explained_where_it_stands_and_at_the_end(
+    page: Page,
+) -> None:
+    told = " ".join(page.glossary)
+    assert len(page.explained) > 10
+    for link, meaning in page.explained.items():
+        assert link[1:] in page.places
+        assert meaning.partition(" In the papers")[0] in told
+    said = " ".join(
+        [*page.texts, *(cell for table in page.tables for row in table for cell in row)]
+    )
+    for word in ("quasi-identifier", "group", "k-anonymity", "prosecutor", "t-closeness"):
+        assert (f"term-{word}" in page.places) is (f"{word}" in said), word
 
 
 def test_every_chart_has_its_text(variant: Report, page: Page) -> None:

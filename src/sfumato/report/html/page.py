@@ -5,12 +5,14 @@ Stands apart: Jinja and the page; other forms of a document do not load it.
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.errors import InputError, name_some
 from sfumato.report.document import (
@@ -24,6 +26,7 @@ from sfumato.report.document import (
     mood_of,
     plain,
 )
+from sfumato.report.glossary import Term, Words, is_term
 from sfumato.report.html.draw import draw, drawable, spec
 from sfumato.report.html.pictures import TEMPLATES, environment, longest_of, picture
 
@@ -33,6 +36,54 @@ if TYPE_CHECKING:
 
 _MOST_NUMBERS = 400  # points of a chart that are also listed below it; the JSON has them all
 _CONTENTS = 6  # so many sections have a list of them above
+
+
+class Explained:
+    """Texts of a page with the words of the glossary explained: once a section, and at the end.
+
+    A word leads to its entry at the end of the page and says what it means when pointed at; in a
+    heading, which is a button, it only says so.
+    """
+
+    def __init__(self) -> None:
+        self._words = Words()
+        self._here: set[str] = set()
+
+    def begin(self) -> str:
+        """A new section, where words are explained again."""
+        self._here.clear()
+        return ""
+
+    @property
+    def met(self) -> list[Term]:
+        return self._words.met
+
+    @staticmethod
+    def place(term: Term) -> str:
+        return "term-" + re.sub(r"\W+", "-", term.word)
+
+    def __call__(self, text: str, where: Literal["words", "heading", "cell"] = "words") -> str:
+        """As HTML; of a cell only what is a word of ours as a whole."""
+        from markupsafe import Markup, escape
+
+        if where == "cell" and not is_term(text):
+            return escape(text)
+        return Markup("").join(self._pieces(text, heading=where == "heading"))
+
+    def _pieces(self, text: str, *, heading: bool) -> Iterator[str]:
+        from markupsafe import Markup, escape
+
+        for piece, term in self._words.pieces(text):
+            if term is None or term.word in self._here:
+                yield escape(piece)
+                continue
+            self._here.add(term.word)
+            if heading:
+                yield Markup('<abbr title="{}">{}</abbr>').format(term.explained, piece)
+            else:
+                yield Markup('<a class="term" href="#{}" title="{}">{}</a>').format(
+                    self.place(term), term.explained, piece
+                )
 
 
 def document_page(document: Document) -> str:
@@ -46,6 +97,7 @@ def document_page(document: Document) -> str:
         private="shows single people" if single else document.private,
         sections=[_section(section, at) for at, section in enumerate(document.sections)],
         contents=len(document.sections) >= _CONTENTS,
+        explain=Explained(),
     )
 
 
@@ -192,10 +244,16 @@ def _fill(script: str, **content: Any) -> str:
     return page.render(**content, scripts=scripts, script_source=" ".join(hashes))
 
 
+def _unexplained(text: str, _where: str = "") -> str:
+    """For parts of a page that stand elsewhere, without a glossary."""
+    return text
+
+
 @cache
 def template(name: str) -> Template:
     """One of the templates here, which all know how cells are told and bars drawn."""
-    environment().globals |= {"cells_of": cells_of, "picture": picture}
+    known = {"cells_of": cells_of, "picture": picture, "explain": _unexplained}
+    environment().globals |= known
     found: Template = environment().get_template(name)
     return found
 

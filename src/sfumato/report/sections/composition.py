@@ -142,7 +142,9 @@ def check_document(check: Check) -> Document:
         sections.append(Section("Besides", "; ".join(check.notes)))
     if check.spent:
         sections.append(_promises(check.spent))
-    return Document("ledger-check", "What this adds up to", about, tuple(sections), check.to_dict())
+    why = "tells how many people are exposed"
+    facts = check.to_dict()
+    return Document("ledger-check", "What this adds up to", about, tuple(sections), facts, why)
 
 
 _STATUS = {

@@ -178,7 +178,8 @@ def relative_document(
         "notes": list(threat.notes),
         **figures,
     }
-    private = OF_TABLE if threat.people is not None else ""
+    asked = "tells of people who were asked about" if victims else ""
+    private = OF_TABLE if threat.people is not None else asked
     return Document("relative", "Relative threat", about, tuple(sections), facts, private)
 
 

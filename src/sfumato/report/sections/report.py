@@ -176,7 +176,7 @@ def document(report: Report) -> Document:
         facts=_facts(report),
         closing="Every figure was measured on the published data, or is promised with it."
         if public
-        else "The same figures are in the report's JSON.",
+        else "For programs: report.save writes the same figures to a .json file.",
     )
 
 

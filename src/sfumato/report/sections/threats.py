@@ -252,7 +252,9 @@ def catalogue_document() -> Document:
         f"more than a release. On request: by a command of her own.\n\n{BEYOND}"
     )
     section = Section("Who is asked", words, (Sheet(columns, rows),))
-    return Document("adversaries", "Adversaries, from weak to strong", "", (section,))
+    why = "is about adversaries, not about any data"
+    title = "Adversaries, from weak to strong"
+    return Document("adversaries", title, "", (section,), may_go_out=why)
 
 
 def threats_section(report: Report) -> Section:

@@ -9,6 +9,7 @@ import json
 import re
 import shutil
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -83,6 +84,33 @@ def release_of(run: Anonymizer, example: Example, table: sf.Table, seed: int = 0
     return run.run(Task(table, example.require, suppression=0.1, seed=seed))
 
 
+Shared = Callable[[Anonymizer, Example], Release]
+SEED = 9
+
+
+def _once(table: sf.Table) -> Shared:
+    kept: dict[int, Release] = {}
+
+    def of(run: Anonymizer, example: Example) -> Release:
+        if id(run) not in kept:
+            kept[id(run)] = release_of(run, example, table, SEED)
+        return kept[id(run)]
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def shared(table: sf.Table) -> Shared:
+    """The release that an anonymizer makes of the table, made once: tests only look at it."""
+    return _once(table)
+
+
+@pytest.fixture(scope="module")
+def shared_with_wards() -> Shared:
+    """The same of a table that keeps a column."""
+    return _once(read(people(), keep=["ward"]))
+
+
 def tables_of(release: Release) -> dict[str, list[dict[str, Any]]]:
     return {name: table.to_pylist() for name, table in release.tables().items()}
 
@@ -118,8 +146,8 @@ def test_it_is_frozen_and_equal_by_its_parameters(anonymizer: Anonymizer, exampl
 
 
 @each
-def test_every_criterion_holds(anonymizer: Anonymizer, example: Example, table: sf.Table) -> None:
-    release = release_of(anonymizer, example, table)
+def test_every_criterion_holds(anonymizer: Anonymizer, example: Example, shared: Shared) -> None:
+    release = shared(anonymizer, example)
     report = sf.audit(release, example.require)
     assert report.holds
     assert len(report.findings) == len(example.require)
@@ -128,10 +156,10 @@ def test_every_criterion_holds(anonymizer: Anonymizer, example: Example, table: 
 
 @each
 def test_what_is_handed_out_is_what_was_judged(
-    anonymizer: Anonymizer, example: Example, table: sf.Table
+    anonymizer: Anonymizer, example: Example, shared: Shared
 ) -> None:
     """Count the groups of the published tables; they are the release's own."""
-    release = release_of(anonymizer, example, table)
+    release = shared(anonymizer, example)
     tables = tables_of(release)
     found: dict[Any, Counter[str]] = {}
     if "data" in tables:
@@ -165,11 +193,11 @@ def test_it_raises_rather_than_return_what_does_not_hold(
 
 @each
 def test_its_placement_accounts_for_everybody(
-    anonymizer: Anonymizer, example: Example, table: sf.Table
+    anonymizer: Anonymizer, example: Example, table: sf.Table, shared: Shared
 ) -> None:
-    release = release_of(anonymizer, example, table, seed=5)
+    release = shared(anonymizer, example)
     assert isinstance(release.made, MadeHere)
-    assert release.made.seed == 5
+    assert release.made.seed == SEED
     placement = release.placement
     assert isinstance(placement, Placement)
     assert placement.table is table
@@ -188,10 +216,10 @@ def test_its_placement_accounts_for_everybody(
 
 @each
 def test_what_was_done_to_each_column_is_told(
-    anonymizer: Anonymizer, example: Example, table: sf.Table
+    anonymizer: Anonymizer, example: Example, table: sf.Table, shared: Shared
 ) -> None:
     """Level, values left, cells changed and people before and after, as the tables show them."""
-    release = release_of(anonymizer, example, table)
+    release = shared(anonymizer, example)
     told = {one.column: one for one in column_treatments(release, table)}
     cells: dict[str, Counter[Any]] = {}
     for rows in tables_of(release).values():
@@ -219,13 +247,13 @@ def test_what_was_done_to_each_column_is_told(
 
 @each_name
 def test_without_the_table_only_what_is_published_is_told(
-    name: str, table: sf.Table, tmp_path: Path
+    name: str, shared: Shared, tmp_path: Path
 ) -> None:
     example = example_of(name)
     release = (
         noisy.release(noisy.read(noisy.people()), noisy.noise())
         if example.noisy
-        else release_of(example.runs[0], example, table)
+        else shared(example.runs[0], example)
     )
     schema = release.schema
     public = release.save(tmp_path / "out") / "public"
@@ -237,14 +265,14 @@ def test_without_the_table_only_what_is_published_is_told(
 
 @each_name
 def test_every_cell_is_explained_by_a_codebook_that_tells_no_more_than_the_files(
-    name: str, table: sf.Table, tmp_path: Path
+    name: str, shared: Shared, tmp_path: Path
 ) -> None:
     """Whoever has public/ alone would write the same codebook."""
     example = example_of(name)
     release = (
         noisy.release(noisy.read(noisy.people()), noisy.noise())
         if example.noisy
-        else release_of(example.runs[0], example, table)
+        else shared(example.runs[0], example)
     )
     public = release.save(tmp_path / "out", format="csv") / "public"
     manifest = json.loads((public / "manifest.json").read_text())
@@ -280,7 +308,7 @@ def explained(cell: str, column: dict[str, Any]) -> bool:
 
 @each_name
 def test_how_a_release_was_made_is_told_by_types_of_its_own(
-    name: str, table: sf.Table, tmp_path: Path
+    name: str, shared: Shared, tmp_path: Path
 ) -> None:
     """Not by which fields are missing: what was made is `MadeHere`, read back it is `ReadFrom`."""
     example = example_of(name)
@@ -290,7 +318,7 @@ def test_how_a_release_was_made_is_told_by_types_of_its_own(
         assert release.made.guarantee is release.guarantee
         assert release.counted_from is release.placement is release.inside() is None
     else:
-        release = release_of(example.runs[0], example, table)
+        release = shared(example.runs[0], example)
         assert isinstance(release.made, MadeHere)
         findings = release.made.findings
         assert findings.anonymizer == name
@@ -311,9 +339,9 @@ def test_how_a_release_was_made_is_told_by_types_of_its_own(
 
 @each
 def test_groups_put_together_or_left_out_keep_how_they_were_made(
-    anonymizer: Anonymizer, example: Example, table: sf.Table
+    anonymizer: Anonymizer, example: Example, shared: Shared
 ) -> None:
-    release = release_of(anonymizer, example, table)
+    release = shared(anonymizer, example)
     made, total = release.made, len(release.groups)
     assert isinstance(made, MadeHere)
     number, kept = np.arange(total) // 2, np.arange(1, total, 2)
@@ -338,9 +366,9 @@ def test_groups_put_together_or_left_out_keep_how_they_were_made(
 
 @each
 def test_identifiers_and_columns_without_a_role_are_never_published(
-    anonymizer: Anonymizer, example: Example
+    anonymizer: Anonymizer, example: Example, shared_with_wards: Shared
 ) -> None:
-    release = release_of(anonymizer, example, read(people(), keep=["ward"]))
+    release = shared_with_wards(anonymizer, example)
     for name, published in release.tables().items():
         expected = {
             "data": {"age", "city", "sex", "disease", "ward"},
@@ -354,8 +382,10 @@ def test_identifiers_and_columns_without_a_role_are_never_published(
 
 
 @each
-def test_kept_columns_stay_with_their_people(anonymizer: Anonymizer, example: Example) -> None:
-    release = release_of(anonymizer, example, read(people(), keep=["ward"]))
+def test_kept_columns_stay_with_their_people(
+    anonymizer: Anonymizer, example: Example, shared_with_wards: Shared
+) -> None:
+    release = shared_with_wards(anonymizer, example)
     tables = tables_of(release)
     wards = Counter(row[5] for row in people())
     rows = tables.get("data", tables.get("quasi", []))
@@ -373,26 +403,31 @@ def test_kept_columns_stay_with_their_people(anonymizer: Anonymizer, example: Ex
 
 
 @each
-def test_same_seed_same_tables(anonymizer: Anonymizer, example: Example, table: sf.Table) -> None:
-    first, again = (tables_of(release_of(anonymizer, example, table, seed=9)) for _ in range(2))
-    assert first == again
+def test_same_seed_same_tables(
+    anonymizer: Anonymizer, example: Example, table: sf.Table, shared: Shared
+) -> None:
+    again = release_of(anonymizer, example, table, SEED)
+    assert tables_of(again) == tables_of(shared(anonymizer, example))
 
 
 @each
-def test_the_order_of_the_input_shows_nowhere(anonymizer: Anonymizer, example: Example) -> None:
+def test_the_order_of_the_input_shows_nowhere(
+    anonymizer: Anonymizer, example: Example, shared: Shared
+) -> None:
     """Not in the groups and not in the order of rows, which depends on the seed alone."""
     rows = people()
-    first = tables_of(release_of(anonymizer, example, read(rows), seed=9))
+    first = tables_of(shared(anonymizer, example))
     for seed in range(3):
         Random(seed).shuffle(rows)
-        assert tables_of(release_of(anonymizer, example, read(rows), seed=9)) == first
+        assert tables_of(release_of(anonymizer, example, read(rows), SEED)) == first
 
 
 @each
 def test_another_seed_another_order(
-    anonymizer: Anonymizer, example: Example, table: sf.Table
+    anonymizer: Anonymizer, example: Example, table: sf.Table, shared: Shared
 ) -> None:
-    first, other = (tables_of(release_of(anonymizer, example, table, seed=s)) for s in (1, 2))
+    first = tables_of(shared(anonymizer, example))
+    other = tables_of(release_of(anonymizer, example, table, seed=2))
     assert first != other
     if example.steady:
         assert content(first) == content(other)

@@ -127,6 +127,7 @@ def test_the_answer_does_not_depend_on_who_reads_it(home: Path, output: str) -> 
         home / "policy.toml",
         "--out",
         home / "out",
+        "--no-price",
     ]
     if output == "closed pipe":
         reader, writer = os.pipe()

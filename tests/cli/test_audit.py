@@ -108,7 +108,9 @@ def test_a_file_that_still_names_people_fails_and_unknown_columns_are_not_shown_
 def test_kept_columns_are_reported_as_unprotected(tmp_path: Path) -> None:
     data = "age,zip,disease,ward\n30,1,flu,A\n30,1,cold,B\n"
     policy = POLICY.replace('sensitive = ["disease"]', 'sensitive = ["disease"]\nkeep = ["ward"]')
-    assert "unprotected and unjudged: ward" in audit(tmp_path, data, policy).stdout
+    assert "unprotected and unjudged: ward" in " ".join(
+        audit(tmp_path, data, policy).stdout.split()
+    )
 
 
 def test_demo_goes_the_whole_way_and_its_release_can_be_judged_by_anybody(tmp_path: Path) -> None:
@@ -142,7 +144,7 @@ def test_a_log_does_not_tell_who_is_worst_off(tmp_path: Path) -> None:
     )
     run = sfumato("audit", tmp_path / "people.csv", "--policy", tmp_path / "policy.toml")
     assert run.returncode == 1
-    assert "Worst group" in run.stdout
+    assert "Worst group" not in run.stdout
     assert "Ulm" not in run.stdout
     assert "37" not in run.stdout
     page = tmp_path / "report.html"

@@ -70,7 +70,7 @@ def test_a_release_folder(files, tmp_path: Path) -> None:
     out = tmp_path / "release"
     made = sfumato("anonymize", files[0], "--policy", files[1], "--out", out)
     assert made.returncode == 0, made.stderr
-    run = sfumato("characterize", out, "--policy", files[1], "--max-size", 1)
+    run = sfumato("characterize", out, "--policy", files[1], "--max-size", 1, "--verbose")
     assert run.returncode == 0, run.stderr
     assert "The worst class" in run.stdout  # anybody can read it there
     alone = sfumato(
@@ -81,13 +81,15 @@ def test_a_release_folder(files, tmp_path: Path) -> None:
         "--max-size",
         1,
         "--release",
+        "--verbose",
     )
     assert alone.returncode == 0, alone.stderr
     assert "The worst class" in alone.stdout
 
 
 def test_a_prior_and_further_metrics(files) -> None:
-    run = characterize(files, "--max-size", 1, "--metric", "all", "--prior", "uniform")
+    asked = ("--max-size", 1, "--metric", "all", "--prior", "uniform")
+    run = characterize(files, *asked, "--verbose")
     assert run.returncode == 0, run.stderr
     assert "By further metrics" in run.stdout
     assert all(len(line) <= 80 for line in run.stdout.splitlines())

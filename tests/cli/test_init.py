@@ -31,7 +31,7 @@ def drafted_and_audited(data: Path, folder: Path) -> tuple[str, str]:
     assert run.stdout == ""
     audit = sfumato("audit", data, "--policy", policy)
     assert audit.returncode in (0, 1, 3), audit.stderr
-    return policy.read_text(encoding="utf-8"), run.stderr
+    return policy.read_text(encoding="utf-8"), " ".join(run.stderr.split())
 
 
 def test_the_census(tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_the_draft_goes_to_stdout_and_the_questions_to_stderr(tmp_path: Path) ->
     assert run.returncode == 0
     assert run.stdout.startswith("# A policy drafted by `sfumato init` from rows.csv (2 rows")
     assert run.stdout.endswith("\n")
-    assert "For you to decide" in run.stderr
+    assert "Question 1" in run.stderr
     as_json = json.loads(sfumato("init", tmp_path / "rows.csv", "--json").stdout)
     assert as_json["policy"] == run.stdout
     assert as_json["questions"]
@@ -156,7 +156,7 @@ def test_it_says_what_would_be_left_and_what_that_is_the_price_of(tmp_path: Path
     run = sfumato("init", tmp_path / "rows.csv", "--json", "--seconds", 60)
     told = json.loads(run.stdout)
     trial = told["trial"]
-    assert trial["words"] in run.stderr
+    assert trial["words"] in " ".join(run.stderr.split())
     assert trial["people"] == trial["rows"] == 90
     assert 0.25 < trial["loss"] <= 1
     assert f"At most {trial['loss']:.0%} of the detail would be gone" in trial["words"]

@@ -74,7 +74,7 @@ def test_the_risk_of_every_record_is_written_below_private(files, tmp_path: Path
     assert stat.S_IMODE(written.stat().st_mode) == 0o600
     assert len(written.read_text().splitlines()) == 7
     run = sfumato("audit", data, "--policy", policy, "--record-risks", risks)
-    assert (run.returncode, f"Risk of every record (private): {risks}" in run.stdout) == (1, True)
+    assert (run.returncode, str(risks) in run.stdout) == (1, True)
     assert stat.S_IMODE(risks.stat().st_mode) == 0o600
     again = sfumato("audit", data, "--policy", policy, "--record-risks", risks)
     assert (again.returncode, "--force" in again.stderr) == (2, True)

@@ -54,8 +54,8 @@ def test_a_release_has_its_report_in_private_and_the_public_one_beside_it(home: 
 
 
 def test_what_was_done_is_told_with_and_without_the_table(home: Path) -> None:
-    alone = audit(home).stdout
-    beside = audit(home, "--table", home / "census.csv").stdout
+    alone = audit(home, "--verbose").stdout
+    beside = audit(home, "--verbose", "--table", home / "census.csv").stdout
     assert "what was there before takes the table" in " ".join(alone.split())
     assert " -> " not in alone.split("What was done")[1].split("Linkage")[0]
     assert " -> " in beside.split("What was done")[1].split("Linkage")[0]
@@ -65,7 +65,7 @@ def test_a_page_and_where_it_lies(home: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     run = audit(home, "--html", page, "--report", tmp_path / "summary.md", what="census.csv")
     assert run.returncode == 1
-    assert f"Report (private): {page}" in run.stdout
+    assert f"Private report  {page}\n" in run.stdout
     assert "What to do next" in page.read_text()
     assert "## What to do next" in (tmp_path / "summary.md").read_text()
 

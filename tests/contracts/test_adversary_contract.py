@@ -63,7 +63,7 @@ def test_she_tells_who_she_is(entry: CatalogueEntry) -> None:
     assert entry_of(entry.name) is entry
     assert entry.question.endswith("?")
     assert entry.question[0].isupper()
-    assert len(entry.question) <= 48  # a terminal has room for it beside figures
+    assert len(entry.question) <= 41  # a terminal has room for it beside figures
     for jargon in ("target", "prior", "class", "belie", "quasi", "distribution"):
         assert jargon not in entry.question
     assert entry.knows

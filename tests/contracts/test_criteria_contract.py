@@ -135,6 +135,8 @@ def test_it_is_frozen_and_equal_by_its_parameters(criterion: Criterion) -> None:
 def test_its_text_is_its_name_and_its_bound(criterion: Criterion) -> None:
     assert criterion.required.strip()
     assert str(criterion) == f"{criterion.name} {criterion.required}"
+    assert str(criterion) != criterion.promise  # it has words that anybody understands
+    assert criterion.promise[0].islower()
 
 
 @each_setting

@@ -260,7 +260,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     policy.save(tmp_path / "again.toml")
     assert sf.Policy.load(tmp_path / "again.toml") == policy
     rules, out = ("--policy", tmp_path / "policy.toml"), tmp_path / "out"
-    made = sfumato("anonymize", tmp_path / "people.csv", *rules, "--out", out)
+    made = sfumato("anonymize", tmp_path / "people.csv", *rules, "--out", out, "--verbose")
     assert made.returncode == 0
     assert "Laplace noise of scale 10" in " ".join(made.stdout.split())
     changed = next(line for line in made.stdout.splitlines() if line.startswith("cost "))

@@ -226,7 +226,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     pa_csv.write_csv(PEOPLE, tmp_path / "people.csv")
     (tmp_path / "policy.toml").write_text(FILE)
     rules, out = ("--policy", tmp_path / "policy.toml"), tmp_path / "out"
-    made = sfumato("anonymize", tmp_path / "people.csv", *rules, "--out", out)
+    made = sfumato("anonymize", tmp_path / "people.csv", *rules, "--out", out, "--verbose")
     assert made.returncode == 0, made.stderr
     assert "keyed pseudonyms (HMAC-SHA256, 20 digits)" in " ".join(made.stdout.split())
     assert (tmp_path / "hospital.key").is_file()  # beside the policy

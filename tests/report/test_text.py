@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
+from rich.console import Console
 
 import sfumato as sf
 from sfumato.datasets.census import census, census_schema
+from sfumato.report.document import Document, Gist, Sheet
+from sfumato.report.report import Report
+from sfumato.report.sections.decision import decide
+from sfumato.report.text import LINES, show_gist
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +49,68 @@ def test_short_notes_stay_beside_their_criterion(table: sf.Table) -> None:
     row = next(line for line in lines if "k-anonymity" in line)
     assert report.verdicts[0].note in row
     assert not any(line.startswith("(1)") for line in lines)
+
+
+# -- what a terminal shows unless all is asked for -------------------------------------------------
+
+
+def gist_of(document: Document, width: int = 80) -> str:
+    out = io.StringIO()
+    show_gist(document, Console(file=out, width=width, color_system=None))
+    return out.getvalue()
+
+
+def test_every_report_fits_a_screen_and_ends_with_the_answer(report: Report) -> None:
+    lines = gist_of(report.short()).splitlines()
+    assert len(lines) <= LINES < 30
+    assert max(map(len, lines)) <= 80
+    words = " ".join(" ".join(lines).split())
+    answer = {"holds": "The policy holds", "violated": "The policy is violated"}
+    told = words.rindex(answer.get(report.status, "The policy could not be judged"))
+    assert told < words.rindex("Promised") < words.rindex(f" {lines[-1].split()[-1]}")
+    decision = decide(report)
+    assert (decision.promised == ()) is ("Promised nothing" in words)
+    for verdict in report.verdicts:
+        if verdict.holds:
+            assert any(verdict.criterion in promise for promise in decision.promised)
+
+
+def test_an_adversary_is_one_row_by_her_question_the_worst_first() -> None:
+    rows = census(120, seed=1)
+    schema = sf.Schema(quasi=["age", "sex"], sensitive=["disease", "income", "work"])
+    report = sf.audit(sf.read(rows, schema), [sf.KAnonymity(2)])
+    sheet = report.short().gist.table  # type: ignore[union-attr]
+    assert sheet is not None
+    assert sheet.columns[0] == "worst first"
+    names = [row[1] for row in sheet.rows]
+    assert len(set(names)) == len(names)
+    about = {row[1]: row[3] for row in sheet.rows}
+    assert str(about["random worlds"]).endswith(" and 2 more")
+    assert about["prosecutor"] == "whose row"
+    assert dict(zip(names, (row[0] for row in sheet.rows), strict=True))["prosecutor"] == (
+        "Could a colleague find her row?"
+    )
+    text = gist_of(report.short())
+    for question in (row[0] for row in sheet.rows[:2]):
+        assert all(word in text for word in str(question).split())
+
+
+def test_what_is_too_much_gives_way_whole() -> None:
+    """Columns from the last one, rows from the last one, words from the end; keys never."""
+    rows = tuple((f"a row {at} of many words", "x" * 30, at) for at in range(60))
+    sheet = Sheet(("which", "unbroken", "number"), rows, keys=1)
+    long = " ".join(f"lorem{at}" for at in range(400))
+    document = Document(
+        "d", "title", "about", (), gist=Gist({"Told": long, "Page": "z" * 90}, sheet)
+    )
+    lines = gist_of(document, 40).splitlines()
+    assert len(lines) <= LINES
+    assert not any("x" in line for line in lines)
+    assert [line for line in lines if line.startswith("a row 0 of many words")]
+    (more,) = [line for line in lines if line.startswith("and ")]
+    shown = len([line for line in lines if line.startswith("a row")])
+    assert more == f"and {60 - shown} more; --verbose shows all"
+    assert [line for line in lines if line.endswith(" ...")]
+    assert lines[-1] == f"Page  {'z' * 90}"
+    told = " ".join(lines).split()
+    assert all(word in long.split() for word in told if word.startswith("lorem"))

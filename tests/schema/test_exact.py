@@ -15,7 +15,7 @@ from sfumato.numbers import shortest, told_beside
 from sfumato.report.document import number
 from sfumato.report.report import CriterionFinding, ReleaseSummary, Report
 from sfumato.report.sections.criteria import criteria_section
-from sfumato.report.sections.report import headline
+from sfumato.report.sections.decision import headline
 
 positive = st.floats(1e-12, 1e12, allow_subnormal=False)
 

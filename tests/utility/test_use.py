@@ -19,7 +19,7 @@ from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.lattice.lattice import search_lattice
 from sfumato.anonymizers.lattice.nodes import Judge
 from sfumato.release.release import Release
-from sfumato.report.sections.usefulness import cost_words
+from sfumato.report.sections.decision import costs_in_words
 from sfumato.report.text import to_text
 from sfumato.schema.region import Value
 from sfumato.utility import utility_named
@@ -292,7 +292,7 @@ def test_a_report_tells_how_the_release_serves_its_use(tmp_path: Path) -> None:
     assert queries[1][1] == len(cities)
     assert [row[0] for row in target][:2] == ["the table", "the release"]
     assert report.costs["use"] == near(policy.measure(table).cost(view_of(release)))
-    assert "of what it is for is gone" in cost_words(report)
+    assert "of what it is for is kept" in costs_in_words(report)[0]
     shown = to_text(report.brief(), 80)
     assert TITLE in shown
     assert max(map(len, shown.splitlines())) <= 80

@@ -327,7 +327,7 @@ def _growth(epsilon: float) -> float:
 
 ENTRY = CatalogueEntry(
     NAME,
-    "Could her record show, whatever else is known?",
+    "Could her record show, whatever is known?",
     _KNOWS,
     "how much more she learns than if the target's record were not there",
     "",

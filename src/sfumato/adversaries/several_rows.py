@@ -318,7 +318,7 @@ def _normalized(weights: Floats) -> Floats:
 
 ENTRY = CatalogueEntry(
     NAME,
-    "Could several of her rows together name her?",
+    "Could several of her rows name her?",
     "the quasi-identifiers of several of the target's rows, and of everybody else's",
     "whose rows they are, and values that the target has in some or in all of them",
     "anonymize with rows = 'unlinked'",

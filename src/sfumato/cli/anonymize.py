@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from sfumato.cli.options import AsJson, By, Force, Limit, PolicyFile, reads
-from sfumato.cli.show import say, say_sentence
+from sfumato.cli.options import AsJson, By, Force, Limit, PolicyFile, Verbose, reads
 from sfumato.engines.form import FORMATS, check_format
 from sfumato.engines.reading import OF_TABLES, Reading
 
@@ -75,6 +74,7 @@ def anonymize(
     by: By = "",
     force: Force = False,
     json: AsJson = False,
+    verbose: Verbose = False,
     *,
     reading: Reading,
 ) -> None:
@@ -91,7 +91,6 @@ def anonymize(
     from sfumato.errors import InputError
     from sfumato.files import check_new_folder
     from sfumato.report.sections.search import choice_words
-    from sfumato.report.sections.usefulness import closing_words, cost_words
     from sfumato.workflow.anonymize import anonymize as run_anonymize
     from sfumato.workflow.audit import audit
     from sfumato.workflow.like import PointFile
@@ -122,12 +121,13 @@ def anonymize(
         records=risks,
         codebook=codebook,
     )
-    show_report(report, json=json)
-    if not json:
-        for words in (cost_words(report), choice_words(report), *closing_words(report)):
-            if words:
-                say_sentence(words)
-        say(
-            f"Release: {out / 'public'}\nEvidence (private): {out / 'private'}\n"
-            f"Report (private): {out / 'private' / 'report.html'}"
-        )
+    show_report(
+        report,
+        json=json,
+        verbose=verbose,
+        closing={
+            "Made": choice_words(report),
+            "Hand out": str(out / "public"),
+            "Private report": str(out / "private" / "report.html"),
+        },
+    )

@@ -17,6 +17,7 @@ from sfumato.cli.options import (
     PolicyFile,
     ReleaseFiles,
     UnknownCell,
+    Verbose,
     reads,
 )
 from sfumato.cli.show import say
@@ -104,6 +105,7 @@ def relative(
         list[str] | None, typer.Option(help="Also check chains by geweke or weiss. Repeatable.")
     ] = None,
     json: AsJson = False,
+    verbose: Verbose = False,
     html: PageFile = None,
     private: Annotated[
         Path | None,
@@ -201,7 +203,7 @@ def relative(
         document.save_page(html, force=force)
     if private is not None:
         write_private(threat.rows, private, force=force)
-    show_document(document, json=json)
+    show_document(document, json=json, verbose=verbose)
     if private is not None:
         say(f"Everybody's rows (private): {private}", err=True)
     raise typer.Exit(_exit([verdict.status for verdict in verdicts], threat.status))
@@ -290,6 +292,7 @@ def intersect(
         ),
     ] = "uniform",
     json: AsJson = False,
+    verbose: Verbose = False,
     html: PageFile = None,
     private: Annotated[
         Path | None,
@@ -355,7 +358,7 @@ def intersect(
         document.save_page(html, force=force)
     if private is not None:
         write_private(attack.targets, private, force=force)
-    show_document(document, json=json)
+    show_document(document, json=json, verbose=verbose)
     if private is not None and not json:
         say(f"Evidence (private): {private}", err=True)
 
@@ -377,6 +380,7 @@ def uniques(
         typer.Option(help="The share of the population in the file, for DIS-SUDA scores."),
     ] = None,
     json: AsJson = False,
+    verbose: Verbose = False,
     html: PageFile = None,
     private: Annotated[
         Path | None,
@@ -409,7 +413,7 @@ def uniques(
         as_json = private.suffix == ".json"
         text = document.to_json(private=True) if as_json else document.to_html(private=True)
         write_text(private, text, force=force, what="page")
-    show_document(document.public(), json=json)
+    show_document(document.public(), json=json, verbose=verbose)
     for written in (html, private):
         if written is not None:
             say(f"Saved (private): {written}", err=True)
@@ -427,6 +431,7 @@ def rows(
         typer.Option(help="How many of somebody's rows are known: 1, 2, ... or all. Repeatable."),
     ] = None,
     json: AsJson = False,
+    verbose: Verbose = False,
     html: PageFile = None,
     force: Force = False,
     *,
@@ -448,12 +453,12 @@ def rows(
     document = rows_document(judged, known)
     if html is not None:
         document.save_page(html, force=force)
-    show_document(document, json=json)
+    show_document(document, json=json, verbose=verbose)
     if html is not None:
         say(f"Saved (private): {html}", err=True)
 
 
-def adversaries(json: AsJson = False) -> None:
+def adversaries(json: AsJson = False, verbose: Verbose = False) -> None:
     """Tell every adversary there is, from weak to strong: what she asks, knows, and when she runs.
 
     Example: sfumato attack list
@@ -461,7 +466,7 @@ def adversaries(json: AsJson = False) -> None:
     from sfumato.cli.show import show_document
     from sfumato.report.sections.threats import catalogue_document
 
-    show_document(catalogue_document(), json=json)
+    show_document(catalogue_document(), json=json, verbose=verbose)
 
 
 attack = typer.Typer(

@@ -8,10 +8,21 @@ from typing import Annotated
 import typer
 
 from sfumato.cli import EXIT_OF
-from sfumato.cli.options import AsJson, By, Force, Limit, PageFile, PolicyFile, ReleaseFiles, reads
-from sfumato.cli.show import say, say_sentence
+from sfumato.cli.options import (
+    AsJson,
+    By,
+    Force,
+    Limit,
+    PageFile,
+    PolicyFile,
+    ReleaseFiles,
+    Verbose,
+    reads,
+)
 from sfumato.engines.reading import OF_RELEASES, Reading
 from sfumato.errors import InputError
+
+_NO_PAGE = "--html FILE writes it; --verbose shows all of it here"
 
 
 @reads(*OF_RELEASES)
@@ -59,6 +70,7 @@ def audit(
             "release with --table."
         ),
     ] = None,
+    verbose: Verbose = False,
     *,
     reading: Reading,
 ) -> None:
@@ -71,7 +83,6 @@ def audit(
     from sfumato.adversaries.linkage.record_risks import check_risks_file
     from sfumato.cli.options import load_rules, read_judged, read_population, read_table
     from sfumato.cli.show import check_written, show_report
-    from sfumato.report.sections.usefulness import closing_words
     from sfumato.workflow.audit import attacks_on
     from sfumato.workflow.audit import audit as run_audit
 
@@ -102,12 +113,14 @@ def audit(
         audited.save(target, public=public, force=force)
     if risks is not None and record_risks is not None:
         risks.save(record_risks, force=force)
-    show_report(audited.public() if public and json else audited, json=json)
-    if not json:
-        for words in closing_words(audited):
-            say_sentence(words)
-        for target in written:
-            say(f"Report ({'public' if public else 'private'}): {target}")
-        if record_risks is not None:
-            say(f"Risk of every record (private): {record_risks}")
+    files = "\n".join(map(str, written))
+    show_report(
+        audited.public() if public and json else audited,
+        json=json,
+        verbose=verbose,
+        closing={
+            "Every record": "" if record_risks is None else str(record_risks),
+            f"{'Public' if public else 'Private'} report": files or _NO_PAGE,
+        },
+    )
     raise typer.Exit(EXIT_OF[audited.status])

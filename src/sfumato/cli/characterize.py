@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, reads
+from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, Verbose, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_TABLES, Reading
 
@@ -62,6 +62,7 @@ def characterize(
         bool, typer.Option("--release", help="The file is a release: read its cells, not values.")
     ] = False,
     json: AsJson = False,
+    verbose: Verbose = False,
     html: PageFile = None,
     private: Annotated[
         Path | None,
@@ -107,7 +108,7 @@ def characterize(
         characterization.save(html, force=force)
     if private is not None:
         save_private(characterization, private, force=force)
-    show_document(characterization.document(), json=json)
+    show_document(characterization.document(), json=json, verbose=verbose)
     for written in (html, private):
         if written is not None:
             say(f"Saved: {written}", err=True)

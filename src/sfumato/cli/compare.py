@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Force, Limit, PageFile, PolicyFile, reads
+from sfumato.cli.options import AsJson, Force, Limit, PageFile, PolicyFile, Verbose, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_TABLES, Reading
 
@@ -36,6 +36,7 @@ def compare(
     ] = "mean",
     seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
     json: AsJson = False,
+    verbose: Verbose = False,
     html: PageFile = None,
     save: Annotated[
         Path | None,
@@ -73,7 +74,7 @@ def compare(
     for target in (html, save):
         if target is not None:
             comparison.save(target, force=force)
-    show_document(comparison.document() if json else comparison.brief(), json=json)
+    show_document(comparison.document() if json else comparison.brief(), json=json, verbose=verbose)
     if html is not None:
         say(f"The map: {html}", err=True)
     if save is not None:

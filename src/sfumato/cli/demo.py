@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sfumato.cli.options import By, Force
-from sfumato.cli.show import open_console
+from sfumato.cli.options import By, Force, Verbose
+from sfumato.cli.show import say, show_report
 
 if TYPE_CHECKING:
     from sfumato.report.report import Report
 
 DEMO = "demo"  # what --force knows such folders by
-TOLD = ("loss", "discernibility", "query-error")  # what the demo tells of a release's usefulness
 
 
 def demo(
@@ -26,33 +25,28 @@ def demo(
     seed: Annotated[int, typer.Option(help="Seed of the synthetic census.")] = 0,
     by: By = "",
     force: Force = False,
+    verbose: Verbose = False,
 ) -> None:
     """The whole journey on synthetic people: make a census, anonymize it, judge the release.
 
     Example: sfumato demo --out demo
     """
-    from sfumato.report.document import number
-    from sfumato.report.text import show
-    from sfumato.utility import UTILITIES
-
     journey = _travel(out, people=people, seed=seed, by=by, force=force)
-    console = open_console(highlight=False)
-    raw, released = journey.raw.summary, journey.released.summary
-    console.print(
+    raw = journey.raw.summary
+    say(
         f"A synthetic census of {raw.people:,} people. As it stands, the policy is "
-        f"{journey.raw.status}: {raw.groups:,} groups, the smallest of {raw.smallest}.\n"
-        f"Anonymized: {released.groups:,} groups, the smallest of {released.smallest}. "
-        "What anybody can read of the release:\n"
+        f"{journey.raw.status}:\n{raw.groups:,} groups, the smallest of {raw.smallest}. Anonymized:"
     )
-    show(journey.released.brief(), console)
-    for name, cost in journey.costs.items():
-        console.print(f"{name}: {number(cost)} ({UTILITIES[name].about})", soft_wrap=True)
-    console.print(
-        f"\nThe table and its policy: {journey.data}, {journey.policy}\n"
-        f"What may be handed out: {journey.release / 'public'}\n"
-        f"Judge it yourself: sfumato audit {journey.release} --policy {journey.policy}\n"
-        f"The whole report (private): {journey.release / 'private' / 'report.html'}",
-        soft_wrap=True,
+    show_report(
+        journey.released,
+        json=False,
+        verbose=verbose,
+        closing={
+            "Input": f"{journey.data}\n{journey.policy}",
+            "Hand out": str(journey.release / "public"),
+            "Judge it": f"sfumato audit {journey.release} --policy {journey.policy}",
+            "Private report": str(journey.release / "private" / "report.html"),
+        },
     )
 
 
@@ -63,7 +57,6 @@ class Journey:
     out: Path
     raw: Report
     released: Report
-    costs: dict[str, float]
 
     @property
     def data(self) -> Path:
@@ -81,16 +74,13 @@ class Journey:
 def _travel(
     out: Path, *, people: int = 10_000, seed: int = 0, by: str = "", force: bool = False
 ) -> Journey:
-    """Make a census, judge it raw, anonymize it, and judge what anybody can read of the result."""
+    """Make a census, judge it raw, anonymize it, and judge the result."""
     import pyarrow.csv as pa_csv
 
     from sfumato.datasets.census import census, census_policy
     from sfumato.files import check_new_folder, new_folder
     from sfumato.policy.model import Policy
-    from sfumato.release.read.read_release import read_release
     from sfumato.table import read
-    from sfumato.utility import utility_named
-    from sfumato.utility.view import view_of
     from sfumato.workflow.anonymize import anonymize
     from sfumato.workflow.audit import audit
 
@@ -105,8 +95,6 @@ def _travel(
         raw = read(new / "input" / "census.csv", policy.schema)
         before = audit(raw, policy)
         release = anonymize(raw, policy, seed=seed)
-        report = audit(release, policy, by=by)
-        release.save(new / "release", report=report, policy=policy)
-        after = audit(read_release(new / "release", policy.schema), policy)
-        costs = {name: utility_named(name).cost(view_of(release)) for name in TOLD}
-    return Journey(out, before, after, costs)
+        after = audit(release, policy, by=by)
+        release.save(new / "release", report=after, policy=policy)
+    return Journey(out, before, after)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import Force, reads
-from sfumato.cli.show import say
+from sfumato.cli.options import Force, Verbose, reads
+from sfumato.cli.show import say, show_document
 from sfumato.engines.reading import Reading
 from sfumato.errors import InputError
+
+_ASKED = 6  # questions, unless all are asked for
 
 
 @reads("file")
@@ -43,6 +46,7 @@ def init(
     json: Annotated[
         bool, typer.Option("--json", help="Print the policy and the questions as JSON.")
     ] = False,
+    verbose: Verbose = False,
     *,
     reading: Reading,
 ) -> None:
@@ -57,6 +61,7 @@ def init(
     from sfumato.files import check_new_file
     from sfumato.policy.draft.by_rules import DraftRules, rules_named
     from sfumato.policy.draft.draft import draft_for
+    from sfumato.report.document import Document, Gist
     from sfumato.workflow.trial import try_draft
 
     if seconds < 0:
@@ -67,8 +72,8 @@ def init(
     draft = draft_for(data, reading, asked=asked)
     if out is not None:
         draft.save(out, force=force)
-    if out is None and not json:
-        say(draft.text, nl=False)
+    if out is None and not json and (verbose or not sys.stdout.isatty()):
+        say(draft.text, nl=False)  # on a terminal it would hide what is said of it
     trial = try_draft(draft, seconds) if seconds else None
     questions = draft.questions if trial is None else trial.questions
     if json:
@@ -76,11 +81,13 @@ def init(
 
         tried = None if trial is None else trial.to_dict()
         say(dumps({"policy": draft.text, "questions": questions, "trial": tried}, indent=2))
-    if trial is not None:
-        say(trial.words, err=True)
-    for place, question in enumerate(questions, start=1):
-        if place == 1:
-            say("For you to decide:", err=True)
-        say(f"  {place}. {question}", err=True)
-    if out is not None:
-        say(f"Read {out}, then: sfumato audit {data} --policy {out}", err=True)
+    shown = questions if verbose else questions[:_ASKED]
+    told = {f"Question {place}": words for place, words in enumerate(shown, start=1)}
+    if len(shown) < len(questions):
+        told["Besides"] = f"{len(questions) - len(shown)} more questions; --verbose asks them all"
+    next_step = f"Read {out}, then: sfumato audit {data} --policy {out}"
+    if out is None:
+        next_step = "--out FILE writes the draft, --verbose shows it here" * sys.stdout.isatty()
+    gist = Gist({"Tried": "" if trial is None else trial.words, **told, "Next": next_step})
+    document = Document("draft", "", "", (), gist=gist)
+    show_document(document, json=False, verbose=verbose, err=True)

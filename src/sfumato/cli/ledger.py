@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from sfumato.cli import EXIT_OF
-from sfumato.cli.options import UNKNOWN, AsJson, PolicyFile, UnknownCell, reads
+from sfumato.cli.options import UNKNOWN, AsJson, PolicyFile, UnknownCell, Verbose, reads
 from sfumato.cli.show import say, show_document
 from sfumato.engines.reading import OF_RELEASES, Reading
 
@@ -89,6 +89,7 @@ def show_list(
     file: LedgerFile,
     about: Annotated[str | None, typer.Option(help="Only releases about these.")] = None,
     json: AsJson = False,
+    verbose: Verbose = False,
 ) -> None:
     """List the releases, and what the promises of randomised ones add up to.
 
@@ -98,7 +99,9 @@ def show_list(
     from sfumato.report.sections.composition import list_document
 
     kept = Ledger(file)
-    show_document(list_document(str(file), kept.list(about), kept.spent(about)), json=json)
+    show_document(
+        list_document(str(file), kept.list(about), kept.spent(about)), json=json, verbose=verbose
+    )
 
 
 @ledger.command(short_help="Judge a new release with all before it.")
@@ -143,6 +146,7 @@ def check(
     ] = None,
     unknown: UnknownCell = UNKNOWN,
     json: AsJson = False,
+    verbose: Verbose = False,
     *,
     reading: Reading,
 ) -> None:
@@ -182,5 +186,5 @@ def check(
         drop=bound.drop if drop is None else drop,
         unknown=unknown,
     )
-    show_document(check_document(checked), json=json)
+    show_document(check_document(checked), json=json, verbose=verbose)
     raise typer.Exit(EXIT_OF[checked.status])

@@ -130,6 +130,9 @@ Limit = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Show all of it, not only what matters most.")
+]
 PageFile = Annotated[
     Path | None,
     typer.Option(

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson, Force, Limit, PageFile, PolicyFile, reads
+from sfumato.cli.options import AsJson, Force, Limit, PageFile, PolicyFile, Verbose, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_TABLES, Reading
 
@@ -29,6 +29,7 @@ def price(
         ),
     ] = None,
     json: AsJson = False,
+    verbose: Verbose = False,
     html: PageFile = None,
     report: Annotated[
         Path | None, typer.Option(help="Also write it to this .json, .md or .html file.")
@@ -58,6 +59,6 @@ def price(
     found = run_price(table, rules, seconds=seconds, seed=seed, people=people)
     for target in written:
         found.save(target, force=force)
-    show_document(found.document() if json else found.brief(), json=json)
+    show_document(found.document() if json else found.brief(), json=json, verbose=verbose)
     for target in written:
         say(f"Price (private): {target}", err=True)

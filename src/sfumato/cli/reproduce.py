@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sfumato.cli.options import AsJson
+from sfumato.cli.options import AsJson, Verbose
 from sfumato.cli.show import say
 from sfumato.papers import ALL, PAPERS
 
@@ -41,6 +41,7 @@ def reproduce(
         Path | None, typer.Option(help="Write it all as Markdown, too.", show_default=False)
     ] = None,
     json: AsJson = False,
+    verbose: Verbose = False,
     force: Annotated[bool, typer.Option("--force", help="Replace the folder.")] = False,
 ) -> None:
     """Run the experiments of one of the papers behind Sfumato, and put print beside ours.
@@ -63,7 +64,7 @@ def reproduce(
         document.save(out, force=force)
     if markdown is not None:
         write_text(markdown, document.to_markdown(), force=force, what="page")
-    show_document(document, json=json)
+    show_document(document, json=json, verbose=verbose)
     if out is not None:
         say(f"Saved: {out}", err=True)
     if markdown is not None:

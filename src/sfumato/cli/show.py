@@ -6,10 +6,8 @@ Texts of people's files cannot steer a terminal.
 from __future__ import annotations
 
 import re
-import shutil
-import sys
-import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -52,14 +50,6 @@ def say(text: object = "", *, err: bool = False, nl: bool = True) -> None:
     typer.echo(neutral(str(text)), err=err, nl=nl)
 
 
-def say_sentence(text: str) -> None:
-    """Print a sentence: between words where a terminal is narrower, else on one line."""
-    if sys.stdout.isatty():
-        columns = shutil.get_terminal_size().columns
-        text = textwrap.fill(text, columns, break_long_words=False, break_on_hyphens=False)
-    say(text)
-
-
 def open_console(**options: Any) -> Console:
     """A console whose own colours work, and nobody else's."""
     from rich.console import Console, ConsoleOptions, RenderableType
@@ -81,23 +71,40 @@ def open_console(**options: Any) -> Console:
 TABLES = (".parquet", ".json")
 
 
-def show_document(document: Document, *, json: bool) -> None:
-    """As JSON for programs, as words and tables for people."""
+def show_document(
+    document: Document,
+    *,
+    json: bool,
+    verbose: bool = False,
+    err: bool = False,
+    closing: Mapping[str, str] | None = None,
+) -> None:
+    """As JSON for programs; for people what matters most, or all: as words and tables.
+
+    `closing`: further lines below, by what each is about. `err`: to stderr.
+    """
     if json:
         say(document.to_json())
         return
-    from sfumato.report.text import show
+    from sfumato.report.document import Gist
+    from sfumato.report.text import show_all, show_gist
 
-    show(document, open_console())
+    gist = document.gist or Gist({})
+    document = replace(document, gist=replace(gist, closing={**gist.closing, **(closing or {})}))
+    (show_all if verbose else show_gist)(document, open_console(highlight=False, stderr=err))
 
 
-def show_report(report: Report, *, json: bool) -> None:
-    """All of it for programs, in brief for people."""
+def show_report(
+    report: Report, *, json: bool, verbose: bool = False, closing: Mapping[str, str]
+) -> None:
+    """All of it for programs, in short for people."""
     if json:
         show_document(report.document(), json=True)
         return
     # What is piped or logged may be read by others than the owner of the data.
-    show_document(report.brief(private=open_console().is_terminal), json=False)
+    private = open_console().is_terminal
+    told = report.brief(private=private) if verbose else report.short(private=private)
+    show_document(told, json=False, verbose=verbose, closing=closing)
 
 
 def check_written(
@@ -133,6 +140,6 @@ def check_private(path: Path, *, force: bool) -> None:
 
 def write_private(table: pa.Table, path: Path, *, force: bool) -> None:
     """The table as its owner's file."""
-    from sfumato.report.document import write_table
+    from sfumato.report.characterization import write_table
 
     write_table(table, path, force=force)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sfumato.cli import Exit
-from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, ReleaseFiles, reads
+from sfumato.cli.options import AsJson, Force, PageFile, PolicyFile, ReleaseFiles, Verbose, reads
 from sfumato.cli.show import say
 from sfumato.engines.reading import OF_RELEASES, Reading
 
@@ -77,6 +77,7 @@ def skyline(
         ),
     ] = None,
     json: AsJson = False,
+    verbose: Verbose = False,
     html: PageFile = None,
     private: Annotated[
         Path | None,
@@ -99,7 +100,7 @@ def skyline(
     """
     from sfumato.adversaries.skyline.belief import beliefs
     from sfumato.adversaries.skyline.breach import check_case, check_confidence
-    from sfumato.adversaries.skyline.grounding import people_behind, worst_grounding
+    from sfumato.adversaries.skyline.grounding import people_behind, people_table, worst_grounding
     from sfumato.adversaries.skyline.knowledge import skylines
     from sfumato.cli.options import load_rules, read_judged, read_table
     from sfumato.cli.show import check_private, write_private
@@ -109,7 +110,6 @@ def skyline(
     from sfumato.report.sections.skyline import (
         belief_document,
         people_section,
-        people_table,
         skyline_document,
     )
 
@@ -151,7 +151,7 @@ def skyline(
             judged, target, value, knows or (), people=people, table=original, sensitive=sensitive
         )
         document = belief_document(judged, target, value, believed, confidence)
-        _show(document, html, json=json, force=force)
+        _show(document, html, json=json, verbose=verbose, force=force)
         raise typer.Exit(Exit.VIOLATED if believed[-1] >= fraction(confidence) else Exit.HOLDS)
     judged_values = skylines(judged, confidence, value, sensitive, form)
     groundings = [
@@ -166,7 +166,7 @@ def skyline(
         cast = [(one, people_behind(judged, one, column, original)) for one in groundings]
     if private is not None:
         write_private(people_table(cast), private, force=force)
-    _show(document, html, json=json, force=force)
+    _show(document, html, json=json, verbose=verbose, force=force)
     if private is not None:
         say(f"Whose records they are (private): {private}", err=True)
     elif cast and not json:
@@ -176,12 +176,12 @@ def skyline(
     )
 
 
-def _show(document: Document, html: Path | None, *, json: bool, force: bool) -> None:
+def _show(document: Document, html: Path | None, *, json: bool, verbose: bool, force: bool) -> None:
     from sfumato.cli.show import show_document
 
     if html is not None:
         document.save_page(html, force=force)
-    show_document(document, json=json)
+    show_document(document, json=json, verbose=verbose)
     if html is not None:
         say(f"The page: {html}", err=True)
 

@@ -69,6 +69,7 @@ class Criterion(ABC):
     """A privacy definition with its parameters."""
 
     name: ClassVar[str]
+    plain: ClassVar[str] = "{0.name} {0.required}"  # what it promises; {0} is the criterion
     scope: ClassVar[Literal["group", "release"]]
     if TYPE_CHECKING:  # at run time the name is free for a criterion that takes her as parameter
         adversary: ClassVar[str]  # whose belief it bounds; ask `against`
@@ -215,6 +216,11 @@ class Criterion(ABC):
     @abstractmethod
     def required(self) -> str:
         """The bound in words and signs, for tables and messages."""
+
+    @property
+    def promise(self) -> str:
+        """What people are promised where it holds, in plain words."""
+        return self.plain.format(self)
 
     @abstractmethod
     def measure(self, groups: Groups) -> Measure:

@@ -47,6 +47,7 @@ class TCloseness(GroupCriterion):
     """Every group's values are distributed as in the whole table, up to a distance t."""
 
     name: ClassVar[str] = "t-closeness"
+    plain: ClassVar[str] = "values of every group are within {0.t:.4g} of everybody's"
     adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False

@@ -105,6 +105,9 @@ class CompositionBound(ReleaseCriterion):
     """At most a `share` of people are known with this `confidence` or more, by all releases."""
 
     name: ClassVar[str] = "composition"
+    plain: ClassVar[str] = (
+        "by all releases at most {0.share:.1%} of people are known {0.confidence:.0%} surely"
+    )
     adversary: ClassVar[str] = NAME
     needs: ClassVar[frozenset[str]] = frozenset({"members"})
     private: ClassVar[bool] = True  # who is in which group is nobody's but the owner's to know

@@ -29,6 +29,7 @@ class DifferentialPrivacy(JudgedAtEnd):
     """The release was made with at most this epsilon and delta, by this relation of neighbours."""
 
     name: ClassVar[str] = "differential-privacy"
+    plain: ClassVar[str] = "what is learnt hardly depends on one person (epsilon {0.epsilon:.4g})"
     adversary: ClassVar[str] = NAME
     reads_values: ClassVar[bool] = False
     of_noise: ClassVar[bool] = True

@@ -34,6 +34,7 @@ class DistinctDiversity(GroupCriterion):
     """
 
     name: ClassVar[str] = "distinct-diversity"
+    plain: ClassVar[str] = "at least {0.l} values are possible for everybody"
     adversary: ClassVar[str] = RANDOM_WORLDS
     of_lists: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = True
@@ -95,6 +96,7 @@ class EntropyDiversity(GroupCriterion):
     """
 
     name: ClassVar[str] = "entropy-diversity"
+    plain: ClassVar[str] = "values of a group are as mixed as {0.l:.4g} equally common ones"
     adversary: ClassVar[str] = RANDOM_WORLDS
     of_lists: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = True
@@ -147,6 +149,7 @@ class RecursiveDiversity(GroupCriterion):
     """
 
     name: ClassVar[str] = "recursive-diversity"
+    plain: ClassVar[str] = "no group's commonest value outweighs {0.c:.4g} times its rarer ones"
     adversary: ClassVar[str] = RANDOM_WORLDS
     of_lists: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = True

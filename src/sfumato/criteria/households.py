@@ -83,6 +83,7 @@ class HouseholdAnonymity(OfHouseholds):
     """Every group has people of at least k households."""
 
     name: ClassVar[str] = "household-anonymity"
+    plain: ClassVar[str] = "people of at least {0.k} households look alike"
     sense: ClassVar[Sense] = "at_least"
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("k", PEOPLE),)
 
@@ -115,6 +116,7 @@ class HouseholdRisk(OfHouseholds):
     """No household is found with a chance above `most`, one of its members being enough."""
 
     name: ClassVar[str] = "household-risk"
+    plain: ClassVar[str] = "no household is found with a chance above {0.most:.3g}"
     sense: ClassVar[Sense] = "at_most"
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("most", SHARES),)
 

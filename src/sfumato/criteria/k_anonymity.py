@@ -78,6 +78,7 @@ class KMap(GroupCriterion):
     """
 
     name: ClassVar[str] = "k-map"
+    plain: ClassVar[str] = "at least {0.k} people of the population fit every group"
     adversary: ClassVar[str] = JOURNALIST
     needs: ClassVar[frozenset[str]] = frozenset({"regions"})
     merge_closed: ClassVar[bool] = True
@@ -151,6 +152,7 @@ class KAnonymity(GroupCriterion):
     """
 
     name: ClassVar[str] = "k-anonymity"
+    plain: ClassVar[str] = "at least {0.k} people look alike{0.over}"
     adversary: ClassVar[str] = PROSECUTOR
     reads_values: ClassVar[bool] = False
     about_identity: ClassVar[bool] = True
@@ -210,15 +212,19 @@ class KAnonymity(GroupCriterion):
         return frozenset({"regions"}) if self.of_some_columns else frozenset()
 
     @property
-    def required(self) -> str:
-        over = ""
+    def over(self) -> str:
+        """Which columns it is about, unless all."""
         if self.columns is not None:
-            over = f" over {', '.join(self.columns)}"
-        elif self.sets is not None:
-            over = f" over each of {len(self.sets)} sets of columns"
-        elif self.up_to is not None:
-            over = f" over any {self.up_to} columns" if self.up_to > 1 else " over any column"
-        return f"k ≥ {self.k}{over}"
+            return f" over {', '.join(self.columns)}"
+        if self.sets is not None:
+            return f" over each of {len(self.sets)} sets of columns"
+        if self.up_to is not None:
+            return f" over any {self.up_to} columns" if self.up_to > 1 else " over any column"
+        return ""
+
+    @property
+    def required(self) -> str:
+        return f"k ≥ {self.k}{self.over}"
 
     @property
     def against(self) -> str:
@@ -311,6 +317,7 @@ class AlphaK(GroupCriterion):
     """
 
     name: ClassVar[str] = "alpha-k-anonymity"
+    plain: ClassVar[str] = "at least {0.k} people look alike, {0.alpha:.0%} at most by one value"
     adversary: ClassVar[str] = RANDOM_WORLDS
     of_several: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = True

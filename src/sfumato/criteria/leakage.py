@@ -239,6 +239,7 @@ class DistributionLeakage(LeakageCriterion):
     """No class's distribution is further than epsilon from what was expected."""
 
     name: ClassVar[str] = "distribution-leakage"
+    plain: ClassVar[str] = "values of every group are within {0.epsilon:.4g} of what was expected"
 
     epsilon: float
     """The largest distance, 0 or more. Example: `epsilon = 0.2`."""
@@ -326,6 +327,7 @@ class EntropyLeakage(LeakageCriterion):
     """No class's entropy differs by more than alpha bits from what was expected."""
 
     name: ClassVar[str] = "entropy-leakage"
+    plain: ClassVar[str] = "every group is as mixed as was expected, up to {0.alpha:.4g} bits"
     merge_closed: ClassVar[bool] = False
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("alpha", (3, 2, 1.5, 1, *SHARES)),)
 

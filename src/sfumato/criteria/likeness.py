@@ -41,6 +41,7 @@ class BetaLikeness(GroupCriterion):
     """No value is more frequent in a group than in the table by more than a factor 1 + beta."""
 
     name: ClassVar[str] = "beta-likeness"
+    plain: ClassVar[str] = "no value is commoner in a group than in all by over {0.beta:.0%}"
     adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
@@ -104,6 +105,7 @@ class DeltaDisclosure(GroupCriterion):
     """No value's share differs from the table's by a factor e^delta or more, either way."""
 
     name: ClassVar[str] = "delta-disclosure"
+    plain: ClassVar[str] = "no value's share in a group is off by a factor e^{0.delta:.4g}"
     adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False

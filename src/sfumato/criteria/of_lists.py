@@ -47,6 +47,10 @@ class OfLists(GroupCriterion):
         return self.criterion.required
 
     @property
+    def promise(self) -> str:
+        return self.criterion.promise
+
+    @property
     def merge_closed(self) -> bool:  # type: ignore[override]
         return self.criterion.merge_closed
 

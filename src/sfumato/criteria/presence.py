@@ -51,6 +51,7 @@ class DeltaPresence(GroupCriterion):
     """
 
     name: ClassVar[str] = "delta-presence"
+    plain: ClassVar[str] = "that somebody is in it is {0.minimum:.0%} to {0.maximum:.0%} likely"
     adversary: ClassVar[str] = NAME
     needs: ClassVar[frozenset[str]] = frozenset({"regions"})
     upward_closed: ClassVar[bool] = False

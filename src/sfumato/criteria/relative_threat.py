@@ -83,6 +83,7 @@ class RelativeThreatBound(JudgedAtEnd):
     """No threatened person's Ti exceeds `max_ti`, but for a share 1 - `quantile` of them."""
 
     name: ClassVar[str] = "relative-threat"
+    plain: ClassVar[str] = "being in it makes no value over {0.max_ti:.4g} times as likely"
     adversary: ClassVar[str] = ATTACKER
     private: ClassVar[bool] = True
     of_several: ClassVar[bool] = True

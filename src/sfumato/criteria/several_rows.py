@@ -50,6 +50,7 @@ class SeveralRows(JudgedAtEnd):
     """
 
     name: ClassVar[str] = "several-rows"
+    plain: ClassVar[str] = "at least {0.k} people fit whatever rows of a person are known"
     adversary: ClassVar[str] = NAME
     private: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True

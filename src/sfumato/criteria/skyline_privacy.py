@@ -208,6 +208,7 @@ class SkylinePrivacy(ReleaseCriterion):
     """Nobody who knows (l, k, m) is c sure of anybody's value, for each point (l, k, m, c)."""
 
     name: ClassVar[str] = "skyline-privacy"
+    plain: ClassVar[str] = "nobody who knows the facts it names is {0.strictest:.0%} sure"
     adversary: ClassVar[str] = NAME
     coordinates: ClassVar[tuple[str, ...]] = KnowledgePoint._fields
     of_several: ClassVar[bool] = True

@@ -29,6 +29,7 @@ class NoSpecialUniques(JudgedTogether):
     """Nobody is alone by `size` columns or fewer."""
 
     name: ClassVar[str] = "special-uniques"
+    plain: ClassVar[str] = "nobody is alone by {0.size} columns or fewer"
     adversary: ClassVar[str] = BY_FEW_COLUMNS
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("size", (1, 2, 3, 4, 5)),)
 

@@ -86,6 +86,10 @@ class Together(JudgedTogether):
         return self.criterion.required
 
     @property
+    def promise(self) -> str:
+        return self.criterion.promise
+
+    @property
     def each(self) -> GroupCriterion:
         return self.of_each
 

@@ -15,7 +15,7 @@ from math import isinf
 from typing import Literal
 
 from sfumato.errors import InputError
-from sfumato.report.document import Document, Section, Sheet
+from sfumato.report.document import Document, Gist, Section, Sheet
 
 Outcome = Literal["agrees", "differs", "no print at hand", "not run"]
 OUTCOMES: dict[Outcome, str] = {  # and how many of them are told
@@ -166,9 +166,15 @@ class Reproduction:
     def document(self) -> Document:
         about = f"{self.stands_in} {self.about}".strip()
         beside_print = Section("Print beside ours", self.tally, (self.sheet(),))
-        sections = (beside_print, *self.sections)
+        gist = Gist({"Tally": self.tally}, self.brief_sheet(), self.stands_in)
         return Document(
-            self.name, self.title, about, sections, self.facts, may_go_out=_PUBLISHED_BEFORE
+            self.name,
+            self.title,
+            about,
+            (beside_print, *self.sections),
+            self.facts,
+            may_go_out=_PUBLISHED_BEFORE,
+            gist=gist,
         )
 
     def counts(self) -> tuple[int, ...]:
@@ -184,6 +190,13 @@ class Reproduction:
             if count
         )
         return f"Of {len(self.evidence)} rows: {many}."
+
+    def brief_sheet(self) -> Sheet:
+        """What differs first, without reasons."""
+        order = ("differs", "not run")
+        rows = sorted(self.evidence, key=lambda row: -(row.outcome in order))
+        cells = tuple(row.row[:4] for row in rows)
+        return Sheet(("item", "print", "ours", "verdict"), cells, keys=4)
 
     def sheet(self) -> Sheet:
         return Sheet(
@@ -210,5 +223,6 @@ def evidence_page(reproductions: Iterable[Reproduction]) -> Document:
         Section("At a glance", tables=(glance,)),
         *(Section(f"{one.name}: {one.title}", one.stands_in, (one.sheet(),)) for one in papers),
     )
+    gist = Gist({"Read": "--verbose shows every row, --out DIR writes them as a page"}, glance, "")
     title = "Evidence: print beside ours"
-    return Document("evidence", title, about, sections, may_go_out=_PUBLISHED_BEFORE)
+    return Document("evidence", title, about, sections, may_go_out=_PUBLISHED_BEFORE, gist=gist)

@@ -7,6 +7,7 @@ is private evidence; of a release it is what anybody can read.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sfumato.errors import InputError, did_you_mean, list_some, refuse_handed_out
-from sfumato.files import check_new_file, write_text
+from sfumato.files import check_new_file, new_file, write_text
 from sfumato.numbers import Floats, Ints
-from sfumato.report.document import Documented, write_table
+from sfumato.report.document import Documented, cleaned
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -284,3 +285,22 @@ def save_private(found: Characterization, path: Path, *, force: bool = False) ->
         write_text(path, found.to_json(private=True) + "\n", force=force)
     else:
         write_text(path, found.document().to_html(private=True), force=force, what="page")
+
+
+def write_table(table: pa.Table, target: Path, *, force: bool = False) -> None:
+    """A table of private evidence by its ending: .parquet, .csv, or .json as a list of rows.
+
+    Nobody but its owner can read it, not even while it is written.
+    """
+    import pyarrow.csv as pa_csv
+    import pyarrow.parquet as pq
+
+    with new_file(target, force=force, what="table") as partial:
+        if target.suffix == ".parquet":
+            pq.write_table(table, partial)
+        elif target.suffix == ".csv":
+            pa_csv.write_csv(table, partial)
+        else:
+            rows = cleaned(table.to_pylist())
+            text = json.dumps(rows, indent=1, ensure_ascii=False, default=str, allow_nan=False)
+            partial.write_text(text + "\n", encoding="utf-8")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +20,7 @@ from sfumato.progress import phase
 from sfumato.report.document import (
     Document,
     Documented,
+    Gist,
     PolicyStatus,
     Section,
     Sheet,
@@ -146,12 +147,10 @@ class Comparison(Documented):
 
     def document(self) -> Document:
         """The map, the figures and what they mean, for the page and for JSON."""
-
         return document(self)
 
     def brief(self) -> Document:
         """The figures alone, for a terminal."""
-
         return brief(self)
 
     @phase("writing")
@@ -251,7 +250,25 @@ def brief(comparison: Comparison) -> Document:
         f"{_counted(comparison)} of {comparison.label}, {comparison.people:,} people",
         f"risk: {RISKS[comparison.risk].words}; cost: {cost}; lower is better for both",
         tuple(sections),
+        gist=_gist(comparison),
     )
+
+
+def _gist(comparison: Comparison) -> Gist:
+    """The releases worth choosing from, then the others; what lies at the two ends."""
+    order = sorted(comparison.outcomes, key=lambda one: (not one.pareto, one.figures is None))
+    sheet = _figures(replace(comparison, outcomes=tuple(order)))
+    axes = comparison.risk, comparison.cost
+    front = sorted(comparison.pareto, key=lambda one: position(one, *axes) or (math.inf, math.inf))
+    ends = [f"point {one.number} ({one.label})" for one in (front[0], front[-1])] if front else []
+    first = ("point", *comparison.sweep, _RISKS[comparison.risk], comparison.cost, "policy")
+    told = {
+        "*": sheet.star,
+        "No release": "; ".join(sheet.notes),
+        "Mind": "; ".join(comparison.notes),
+        "Choose": f"least risk: {ends[0]}; least cost: {ends[1]}" if ends else "nothing holds",
+    }
+    return Gist(told, sheet.taking(*dict.fromkeys((*first, *sheet.columns))))
 
 
 def _counted(comparison: Comparison) -> str:

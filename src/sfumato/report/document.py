@@ -18,12 +18,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from sfumato.errors import InputError
-from sfumato.files import PRIVATE, new_file, new_folder, write_text
+from sfumato.files import PRIVATE, new_folder, write_text
 from sfumato.notebook import Displayed
 from sfumato.numbers import percent, told_beside
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from plotly.graph_objects import Figure
 
 RESULT, PAGE = "result.json", "page.html"
@@ -167,6 +166,12 @@ class Sheet:
             any(is_word(plain(row[at])) for row in self.rows) for at in range(len(self.columns))
         )
 
+    def taking(self, *columns: str) -> Sheet:
+        """The same with these columns, in this order."""
+        rows = (dict(zip(self.columns, row, strict=True)) for row in self.rows)
+        cells = tuple(tuple(row[name] for name in columns) for row in rows)
+        return replace(self, columns=columns, rows=cells)
+
     def texts(self) -> list[tuple[str, ...]]:
         """The cells as people read them; a number does not look like another one in its row."""
         shares = [name in self.percent for name in self.columns]
@@ -286,6 +291,20 @@ class FirstScreen:
     to_sign: bool = False
 
 
+@dataclass(frozen=True)
+class Gist:
+    """What a terminal tells of a document unless all of it is asked for.
+
+    One `table`, the worst first: of its columns the last ones give way where there is no room, but
+    for its keys; of its rows as many as there is room for. Then the `closing` lines, by what each
+    is about ("promised"): the answer comes last. `about` stands for the document's own.
+    """
+
+    closing: Mapping[str, str]
+    table: Sheet | None = None
+    about: str | None = None
+
+
 @dataclass(frozen=True, repr=False)
 class Document(Displayed):
     """A named result in sections.
@@ -294,7 +313,7 @@ class Document(Displayed):
     keys, beside the sections. `private` says why the whole document is its owner's ("describes
     single groups of people"), `may_go_out` why it is not, where that is so. A document may begin
     with an `answer`, what else is on its `first` screen, `warnings` and a few figures by name
-    (`tiles`), and end with a `closing` line.
+    (`tiles`), and end with a `closing` line. Its `gist` is what a terminal shows.
     """
 
     name: str
@@ -310,6 +329,7 @@ class Document(Displayed):
     closing: str = ""
     first: FirstScreen = field(default_factory=FirstScreen)
     may_go_out: str = "tells nothing that the published data do not tell anybody"
+    gist: Gist | None = None
 
     def _in_short(self) -> tuple[str, ...]:
         return self.title, self.about, f"{len(self.sections)} sections"
@@ -388,25 +408,6 @@ class Documented(Displayed):
 
     def __str__(self) -> str:
         return self.brief().text(120)
-
-
-def write_table(table: pa.Table, target: Path, *, force: bool = False) -> None:
-    """A table of private evidence by its ending: .parquet, .csv, or .json as a list of rows.
-
-    Nobody but its owner can read it, not even while it is written.
-    """
-    import pyarrow.csv as pa_csv
-    import pyarrow.parquet as pq
-
-    with new_file(target, force=force, what="table") as partial:
-        if target.suffix == ".parquet":
-            pq.write_table(table, partial)
-        elif target.suffix == ".csv":
-            pa_csv.write_csv(table, partial)
-        else:
-            rows = cleaned(table.to_pylist())
-            text = json.dumps(rows, indent=1, ensure_ascii=False, default=str, allow_nan=False)
-            partial.write_text(text + "\n", encoding="utf-8")
 
 
 # -- as JSON: a document's facts and every section, all that is on its page and more ---------------

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,6 +26,7 @@ from sfumato.report.document import (
     Chart,
     Document,
     Documented,
+    Gist,
     Section,
     Series,
     Sheet,
@@ -239,10 +240,11 @@ class Price(Documented):
 
     def brief(self) -> Document:
         """The table alone, for a terminal."""
-        told = Section("", "", (_sheet(self),))
-        notes = Section("", "\n".join(f"note: {note}." for note in self.notes))
-        about = "\n".join(filter(None, (_as_it_is(self), self.words(), _free(self))))
-        return Document("price", _title(self), about, (told, notes))
+        told = {"As it is": _as_it_is(self), "Mind": "; ".join(self.notes)}
+        told |= {"Nearly free": _free(self).removeprefix("Nearly free: "), "Next": self.words()}
+        sheet = _sheet(self)
+        gist = Gist(told, replace(sheet, remark=""))
+        return Document("price", _title(self), "", (Section("", "", (sheet,)),), gist=gist)
 
     def to_markdown(self) -> str:
         return self.document().to_markdown()

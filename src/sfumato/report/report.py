@@ -346,8 +346,14 @@ class Report(Documented):
 
         return document(self)
 
-    def brief(self, *, private: bool = True) -> Document:
+    def short(self, *, private: bool = True) -> Document:
         """What a terminal shows; where others may read it (a log), not who is worst off."""
+        from sfumato.report.sections.decision import short
+
+        return short(self, private=private)
+
+    def brief(self, *, private: bool = True) -> Document:
+        """The same with every table that a terminal has room for."""
         from sfumato.report.sections.report import brief
 
         return brief(self, private=private)

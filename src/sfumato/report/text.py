@@ -1,6 +1,7 @@
 """A document as text: on a terminal, or as Markdown.
 
-On a terminal the answer comes first, then words and tables, however narrow it is.
+On a terminal its gist stands in at most thirty lines, the worst first and the answer last. Where
+all is asked for the answer comes first, then words and tables, however narrow it is.
 
 Charts are named; their data are in the JSON. No cell is cut off and no short word is broken: a
 table that is too wide is broken into several, each with the columns that say what a row is about.
@@ -9,9 +10,10 @@ table that is too wide is broken into several, each with the columns that say wh
 from __future__ import annotations
 
 import re
+import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from rich.box import SIMPLE_HEAD
@@ -94,6 +96,9 @@ _STAR = "*"
 _GAP = 2  # between columns
 _WORD, _PIECE = 24, 12  # letters of a word that stays whole; of a longer one at least in a line
 _HEADING = 16  # letters of a heading in one line
+LINES = 28  # of a gist: two more are for what is written beside it
+_ABOUT, _EACH = 3, 3  # lines of what it is about and of the answer; of each closing line
+_CUT = " ..."
 _SHORT = 48  # a longer remark than this does not fit into a column beside the others
 
 
@@ -110,11 +115,97 @@ def show(document: Document, console: Console) -> None:
         _show_section(section, console)
 
 
+def show_gist(document: Document, console: Console) -> None:
+    """Print what matters most in at most `LINES` lines; all of it where it has no gist."""
+    gist = document.gist
+    if gist is None:
+        show(document, console)
+        return
+    width = console.width
+    about = _wrapped(document.about if gist.about is None else gist.about, width, _ABOUT)
+    head = [*(Text(line, style="bold") for line in _wrapped(document.title, width, 2))]
+    head += [Text(line) for line in about]
+    foot = _closing(document, width, _EACH)
+    if gist.table is not None and gist.table.rows:
+        room = LINES - len(head) - len(foot) - 2 * bool(head) - bool(foot)
+        table = _cut_table(gist.table, console, room)
+        head += [Text(""), *table] if head else table
+    if head and foot:
+        head.append(Text(""))
+    for line in (*head, *foot):
+        console.print(line, soft_wrap=True)  # what is wider is one word, such as a path
+
+
+def show_all(document: Document, console: Console) -> None:
+    """Print the public sections, and after them the closing lines in full."""
+    show(document, console)
+    if document.gist is not None:
+        console.print()
+        for line in _closing(document, console.width, sys.maxsize):
+            console.print(line, soft_wrap=True)
+
+
+def _closing(document: Document, width: int, most: int) -> list[Text]:
+    """The answer, and at most so many lines of what it comes to, each beside what it is about."""
+    gist, answer = document.gist, document.answer
+    assert gist is not None
+    lines = []
+    if answer is not None:
+        style = _ANSWERS[answer.status]
+        lines += [Text(line, style=style) for line in _wrapped(answer.words, width, most)]
+    told = {about: words for about, words in gist.closing.items() if words}
+    beside = max(map(len, told), default=0) + _GAP
+    for about, words in told.items():
+        for at, line in enumerate(_wrapped(words, width - beside, most)):
+            lines.append(Text.assemble(("" if at else about).ljust(beside), line))
+            lines[-1].stylize("bold", 0, 0 if at else len(about))
+    return lines
+
+
+def _wrapped(words: str, width: int, most: int) -> list[str]:
+    """Lines of whole words, at most so many; what is longer ends before a word."""
+    lines = [
+        line
+        for paragraph in words.split("\n")
+        for line in textwrap.wrap(
+            paragraph, max(width, _WORD), break_long_words=False, break_on_hyphens=False
+        )
+    ]
+    if len(lines) <= most:
+        return lines
+    last = lines[most - 1]
+    while len(last) + len(_CUT) > width and " " in last:
+        last = last.rpartition(" ")[0]
+    return [*lines[: most - 1], f"{last.rstrip(',;:')}{_CUT}"]
+
+
+def _cut_table(sheet: Sheet, console: Console, room: int) -> list[Text]:
+    """As many rows as there is room for, of the columns that fit; how many more there are."""
+    columns, _ = _columns(replace(sheet, remark=""))
+    keys = sheet.keys + bool(sheet.starred)
+    while len(columns) > keys and _most(columns) > console.width:
+        columns.pop()
+    while len(columns) > 1 and _least(columns) > console.width:
+        columns.pop()
+    for many in range(min(len(sheet.rows), room), 0, -1):
+        some = replace(sheet, rows=sheet.rows[:many])
+        left = len(sheet.rows) - many
+        with console.capture() as captured:
+            console.print(_grid(columns, some, console.width))
+        lines = list(Text.from_ansi(captured.get().rstrip("\n")).split("\n"))
+        for line in lines:
+            line.rstrip()
+        more = [Text(f"and {left:,} more; --verbose shows all", style="dim")] if left else []
+        if many == 1 or len(lines) + len(more) <= room:
+            return [*lines, *more]
+    return []
+
+
 def to_text(document: Document, width: int = 100) -> str:
-    """The public sections as plain text."""
+    """The public sections and the closing lines as plain text."""
     console = Console(width=width, color_system=None, force_terminal=False)
     with console.capture() as captured:
-        show(document, console)
+        show_all(document, console)
     return captured.get()
 
 
@@ -206,6 +297,10 @@ def _columns(sheet: Sheet) -> tuple[list[_Column], list[str]]:
 
 def _least(columns: Sequence[_Column]) -> int:
     return sum(column.least for column in columns) + _GAP * (len(columns) - 1)
+
+
+def _most(columns: Sequence[_Column]) -> int:
+    return sum(column.most for column in columns) + _GAP * (len(columns) - 1)
 
 
 def _blocks(columns: list[_Column], keys: int, width: int) -> Iterator[list[_Column]]:

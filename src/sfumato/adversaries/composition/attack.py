@@ -426,7 +426,7 @@ def _check(releases: Sequence[Release], overlap: str, locate: str) -> None:
 
 ENTRY = CatalogueEntry(
     NAME,
-    "Could several releases together betray her?",
+    "Could several releases betray her?",
     "the target's quasi-identifiers, and other releases about the same people",
     "the sensitive values that all releases leave possible for the target",
     "audit with --table TABLE --earlier RELEASE, or run: sfumato attack intersect",

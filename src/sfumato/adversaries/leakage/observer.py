@@ -217,7 +217,7 @@ def _stand_ins(groups: Groups) -> Iterator[Observer]:
 
 ENTRY = CatalogueEntry(
     NAME,
-    "Does her group stand out from everybody's?",
+    "Does her group differ from the rest?",
     "the distribution of the sensitive values, and how it differs between groups",
     "how much more (or less) likely a value is in a group than in the table",
     "require distribution-leakage or entropy-leakage in the policy",

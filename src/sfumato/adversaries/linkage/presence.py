@@ -165,7 +165,7 @@ def presence(
 
 ENTRY = CatalogueEntry(
     NAME,
-    "Could somebody tell that she is in it at all?",
+    "Could somebody tell that she is in it?",
     _REGISTER,
     _LEARNS,
     "give a register of the population (audit --population), or require delta-presence",

@@ -423,7 +423,7 @@ _NOT_NOISY = "audit a release that is not randomised"
 ENTRIES = (
     CatalogueEntry(
         JOURNALIST,
-        "Could somebody with a register name any row?",
+        "Could a register put a name to a row?",
         _REGISTER,
         "whose row it is",
         "give a register of the population (audit --population), or survey weights",

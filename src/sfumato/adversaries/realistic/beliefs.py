@@ -278,7 +278,7 @@ _LEARNS = "the sensitive value: how far the row moves a belief formed outside"
 ENTRIES = (
     CatalogueEntry(
         "realistic I",
-        "Could somebody with a known survey guess better?",
+        "Could known figures help guess her value?",
         f"{IN_IT}, and outside statistics of known shape and limited size",
         _LEARNS,
         "require epsilon-privacy with a shape and a stubbornness",
@@ -288,7 +288,7 @@ ENTRIES = (
     ),
     CatalogueEntry(
         "realistic II",
-        "Could somebody with any survey guess better?",
+        "Could any figures help guess her value?",
         f"{IN_IT}, and outside statistics of any shape and limited size",
         _LEARNS,
         "require epsilon-privacy with a stubbornness and no shape",
@@ -298,7 +298,7 @@ ENTRIES = (
     ),
     CatalogueEntry(
         "realistic III",
-        "Could somebody sure of a survey guess better?",
+        "Could firm figures help guess her value?",
         f"{IN_IT}, and outside statistics of known shape that nothing can move",
         _LEARNS,
         "require epsilon-privacy with a shape and stubbornness inf",

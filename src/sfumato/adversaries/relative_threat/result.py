@@ -474,7 +474,7 @@ _MEASURE = "audit with --table TABLE, or run: sfumato attack relative"
 ENTRIES = (
     CatalogueEntry(
         LEARNER,
-        "Does it teach about people who are not in it?",
+        "Does it teach about people not in it?",
         "the target's quasi-identifiers, and what the release tells of the population",
         "the sensitive value of anybody with given quasi-identifiers, in the release or not",
         _MEASURE,

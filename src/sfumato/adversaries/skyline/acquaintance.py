@@ -197,7 +197,7 @@ def _stand_ins(groups: Groups) -> Iterator[Acquaintance]:
 
 ENTRY = CatalogueEntry(
     NAME,
-    "Could a neighbour who knows facts work it out?",
+    "Could a neighbour work out her value?",
     "facts about the target, about some other people, and who has the same value",
     "the target's sensitive value, as surely as so many facts allow",
     "require skyline-privacy, or run: sfumato skyline RELEASE",

@@ -20,11 +20,13 @@ Private: whom of the table it speaks of (`people_behind`).
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.adversaries.skyline.breach import (
     AIDED,
@@ -462,3 +464,24 @@ def _texts(counts: Counts, columns: Sequence[str], at: int) -> tuple[str, ...]:
         for domain, code in zip(counts.quasi, counts.codes[:, at], strict=True)
     }
     return tuple(known[name] for name in columns)
+
+
+def people_table(groundings: Sequence[tuple[Grounding, Sequence[GroundedPeople]]]) -> pa.Table:
+    """Who would play the parts, with all that is known of them: for the owner's file."""
+    return pa.Table.from_pylist(
+        [
+            {
+                "value": grounding.value,
+                "point": ",".join(map(str, grounding.point)),
+                "part": one.part,
+                "sure": one.sure,
+                "people": one.people,
+                "records": list(one.records),
+                "group": one.group,
+                "quasi": json.dumps(one.quasi, ensure_ascii=False),
+                "values": list(one.values),
+            }
+            for grounding, people in groundings
+            for one in people
+        ]
+    )

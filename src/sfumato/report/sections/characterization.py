@@ -17,9 +17,10 @@ from sfumato.report.characterization import (
     Individuals,
     WorstClass,
 )
-from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
+from sfumato.report.document import OF_TABLE, Chart, Document, Gist, Section, Series, Sheet
 
 _FEW = 4
+_ADVISED = 3  # targets of which the terminal tells what to do
 
 
 def advice(found: Characterization, target: str) -> str:
@@ -136,6 +137,39 @@ def document(found: Characterization) -> Document:
             "advice": {target: found.advice(target) for target in found.targets},
         },
         private="" if found.public else OF_TABLE,
+        gist=_gist(found),
+    )
+
+
+def _gist(found: Characterization) -> Gist:
+    """The combination that tells most of each target first; which column to coarsen."""
+    ranked = [one for target in found.targets for one in found.ranking(target)]
+    ranked.sort(key=lambda one: -one.distribution.weighted)
+    about = ("about",) if len(found.targets) > 1 else ()
+    rows = tuple(
+        (
+            one.label,
+            *([one.target] if about else ()),
+            one.distribution.weighted,
+            one.unique,
+            one.k,
+            one.ruled_out,
+        )
+        for one in ranked
+    )
+    columns = ("who knows", *about, "is off by", "people alone", "fewest alike", "ruled out")
+    told = {f"About {target}": found.advice(target) for target in found.targets[:_ADVISED]}
+    if len(found.targets) > _ADVISED:
+        told["Besides"] = f"{len(found.targets) - _ADVISED} more targets; --verbose shows them"
+    return Gist(
+        {
+            "Off by": "how far the values of those who look alike are from what was expected "
+            f"({found.prior}), averaged over people; 0 tells nothing",
+            "Mind": "; ".join(found.notes),
+            **told,
+        },
+        Sheet(columns, rows, percent=("people alone", "ruled out"), digits=3, keys=1 + len(about)),
+        f"Combinations of up to {found.max_size} of {', '.join(found.columns)}, the worst first",
     )
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sfumato.adversaries.composition.attack import IntersectionAttack
 from sfumato.ledger.check import MOST_PAIRED, Check, Finding
 from sfumato.ledger.ledger import LedgerEntry
 from sfumato.ledger.spent import Spent
 from sfumato.numbers import fraction, percent, shortest
-from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
+from sfumato.report.document import OF_TABLE, Answer, Chart, Document, Gist, Section, Series, Sheet
 
 _BASIS = {
     "targets": "the people given",
@@ -44,7 +45,26 @@ def attack_document(attack: IntersectionAttack) -> Document:
     if summary.located:
         sections[1:1] = [_curve(attack), _beliefs(attack)]
     title = "What these releases give away together"
-    return Document("intersect", title, about, tuple(sections), facts, OF_TABLE)
+    return Document("intersect", title, about, tuple(sections), facts, OF_TABLE, gist=_gist(attack))
+
+
+def _gist(attack: IntersectionAttack) -> Gist:
+    """Who is exposed, and by how much that is more than any one release does."""
+    summary, (people, *_) = attack.summary, (_people(attack),)
+    by_one = summary.exposed_by_one
+    told = (
+        f"of {summary.exposed:,} of {summary.located:,} people located one value is left; by one "
+        f"release alone, of {by_one:,}"
+    )
+    return Gist(
+        {
+            "Guessing": people.words,
+            "Values left": _by_release(attack).words,
+            "Mind": "; ".join(attack.notes),
+            "Together": told if summary.located else "nobody could be located in every release",
+        },
+        replace(people.tables[0], percent=("share",)),
+    )
 
 
 def _people(attack: IntersectionAttack) -> Section:
@@ -128,10 +148,11 @@ def check_document(check: Check) -> Document:
     who = f"at most {shortest(100 * fraction(check.share))}% of people" if check.share else "nobody"
     if check.counting == "added":
         who += ", beyond those whom earlier releases expose by themselves,"
-    about = (
+    bound = (
         f"{check.label} together with {_releases(len(check.earlier), 'earlier release')}, for "
-        f"{_BASIS[check.basis]}: {who} may {check.who_counts}. {_STATUS[check.status]}"
+        f"{_BASIS[check.basis]}: {who} may {check.who_counts}."
     )
+    about = f"{bound} {_STATUS[check.status]}"
     if check.partly_known:
         about += (
             f" Not everything is known of {check.partly_known:,} of them: whoever knows more may "
@@ -142,9 +163,49 @@ def check_document(check: Check) -> Document:
         sections.append(Section("Besides", "; ".join(check.notes)))
     if check.spent:
         sections.append(_promises(check.spent))
-    why = "tells how many people are exposed"
-    facts = check.to_dict()
-    return Document("ledger-check", "What this adds up to", about, tuple(sections), facts, why)
+    gist = Gist(
+        {
+            "Mind": "; ".join(check.notes),
+            "Promises": _in_all(check.spent),
+            "Next": " ".join(
+                f"{finding.attribute}: {words}"
+                for finding in check.findings
+                if (words := finding.reason or _blame(finding, check))
+            ),
+        },
+        _together(check),
+        bound,
+    )
+    return Document(
+        "ledger-check",
+        "What this adds up to",
+        about,
+        tuple(sections),
+        check.to_dict(),
+        "tells how many people are exposed",
+        answer=Answer(check.status, _STATUS[check.status]),
+        gist=gist,
+    )
+
+
+def _together(check: Check) -> Sheet:
+    """People exposed, a row an attribute; the worst first."""
+    rows = [
+        (
+            finding.attribute,
+            _between(*finding.together),
+            _between(0 if finding.alone.at_most else finding.alone.number, finding.alone.number),
+            finding.before,
+            str(finding.people),
+        )
+        for finding in sorted(check.findings, key=lambda one: -one.together[1])
+    ]
+    columns = ("about", "exposed by all", "by the new one", "by those before", "of people")
+    return Sheet(columns, tuple(rows), keys=2)
+
+
+def _between(low: int, high: int) -> int | str:
+    return high if low == high else f"{low:,} to {high:,}"
 
 
 _STATUS = {
@@ -214,6 +275,11 @@ def _finding(finding: Finding, check: Check) -> Section:
     return Section(finding.attribute, finding.reason or _blame(finding, check), (sheet,))
 
 
+def _in_all(spent: Sequence[Spent]) -> str:
+    told = (one for one in spent if one.basic is not None)
+    return "; ".join(f"{one.about} ({one.neighbours}): {one.basic} in all" for one in told)
+
+
 def _promises(spent: Sequence[Spent]) -> Section:
     """What the promises of randomised releases add up to."""
     columns = ("about", "neighbours", "releases", "sum", "OpenDP", "others")
@@ -251,4 +317,13 @@ def list_document(
         "spent": [one.to_dict() for one in spent],
     }
     about = f"{_releases(len(entries))} in {path}"
-    return Document("ledger", "Ledger", about, tuple(sections), facts)
+    gist = Gist(
+        {
+            "Promises": _in_all(spent),
+            "Mind": "; ".join(dict.fromkeys(one.note for one in spent if one.note)),
+            "In all": about,
+        },
+        Sheet(columns, tuple(reversed(rows))),
+        "",
+    )
+    return Document("ledger", "Ledger", about, tuple(sections), facts, gist=gist)

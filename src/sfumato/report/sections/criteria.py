@@ -69,7 +69,7 @@ def worst_groups_section(report: Report) -> Section | None:
         for group, told in zip(finding.verdict.worst, finding.worst, strict=False):
             key = (finding.verdict.per, group)
             letter = named.setdefault(key, _letter(len(named)))
-            who = _described(told)
+            who = described(told)
             cut = who if len(who) <= _LONG else f"{who[:_LONG]}…"
             rows.append((letter, *_judged(finding, told), told.people, cut))
     if not rows:
@@ -99,13 +99,13 @@ def brief_worst_groups(report: Report, *, private: bool) -> Section | None:
         group = finding.worst[0]  # the page and the JSON have more of them
         who = "shown on a terminal only; --html and --report tell it"
         if private:
-            who = _described(group)
+            who = described(group)
         rows.append((*_judged(finding, group), group.people, who))
     sheet = Sheet((*_JUDGED, "people", "who"), tuple(rows), digits=6)
     return Section("Worst group by criterion (private)", "", (sheet,)) if rows else None
 
 
-def _described(group: WorstGroup) -> str:
+def described(group: WorstGroup) -> str:
     return ", ".join(f"{column} {value}" for column, value in group.description.items())
 
 

@@ -14,7 +14,7 @@ from sfumato.adversaries.linkage.presence import NAME as PRESENCE
 from sfumato.adversaries.linkage.special_uniques import SpecialUniques, special_uniques
 from sfumato.errors import SfumatoError
 from sfumato.numbers import percent
-from sfumato.report.document import OF_TABLE, Document, Section, Sheet, cell_text, percentage
+from sfumato.report.document import OF_TABLE, Document, Gist, Section, Sheet, cell_text, percentage
 from sfumato.report.report import Report, few, few_of
 
 _RANKED = 10  # combinations and values shown; all combinations are in the JSON
@@ -119,6 +119,7 @@ def uniques_document(found: SpecialUniques) -> Document:
         values = tuple((one.column, one.value, one.share) for one in found.values(_RANKED))
         sheet = Sheet(("column", "value", "share of scores"), values, percent=("share of scores",))
         sections.append(Section("Which values (private)", "", (sheet,), private=True))
+    listed = ", ".join(f"{row[0]} {percentage(row[1])}" for row in _columns(found).rows)
     return Document(
         "special-uniques",
         f"Special uniques of {found.label}",
@@ -139,6 +140,13 @@ def uniques_document(found: SpecialUniques) -> Document:
             ],
         },
         private=OF_TABLE,
+        gist=Gist(
+            {
+                "Columns": f"by their share of the scores: {listed}" if found.special else "",
+                "In all": words,
+            },
+            _combinations(found),
+        ),
     )
 
 

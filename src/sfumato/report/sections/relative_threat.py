@@ -17,7 +17,7 @@ from sfumato.adversaries.relative_threat.measures import Measures, threatened
 from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.criteria.base import Verdict
 from sfumato.numbers import percent
-from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
+from sfumato.report.document import OF_TABLE, Chart, Document, Gist, Section, Series, Sheet, number
 
 Who = Literal["attacker", "learner"]
 MOST_POINTS = 2_000
@@ -139,6 +139,14 @@ _MEANT = (
     "RGT: GT_A beyond GT_L. RF: how much of the population is taught, 100% is all. ABS: distance "
     "of the beliefs from the truth, summed. ±: standard error of sampling",
 )
+_GUESSES = (
+    ("the attacker, who knows that she is in it", "GT_A"),
+    ("the learner, who asks about anybody", "GT_L"),
+    ("random worlds, from her group's counts", "GT_RW"),
+    ("the ideal learner, who saw the table", "ideal"),
+    ("always the most frequent value", "baseline"),
+)
+_VICTIM = "A victim"
 _TI = ("highest", "doubled", "mean_log2", "skewness")
 Victim = tuple[str, object]
 
@@ -180,7 +188,36 @@ def relative_document(
     }
     asked = "tells of people who were asked about" if victims else ""
     private = OF_TABLE if threat.people is not None else asked
-    return Document("relative", "Relative threat", about, tuple(sections), facts, private)
+    gist = _gist(threat, sections, verdicts, f"What {label} tells of {threat.attribute!r}")
+    return Document(
+        "relative", "Relative threat", about, tuple(sections), facts, private, gist=gist
+    )
+
+
+def _gist(
+    threat: RelativeThreat, sections: Sequence[Section], verdicts: Sequence[Verdict], about: str
+) -> Gist:
+    """Whose value is guessed right by whom; or what is believed of the first victim."""
+    victims = [section for section in sections if section.title == _VICTIM]
+    told = {"Victim": " ".join(victim.words for victim in victims)}
+    table = victims[0].tables[0] if victims else None
+    if table is not None:
+        table = replace(table, percent=table.columns[1:])
+    if threat.people is not None:
+        measures = threat.measures
+        rows = tuple((words, sign, getattr(measures, _MEASURES[sign])) for words, sign in _GUESSES)
+        what = "right" if threat.question.gain.usual else "of all there is to gain"
+        table = Sheet(("who guesses", "known as", what), rows, percent=(what,), keys=3)
+        gained = measures.gt_attacker - measures.gt_learner
+        told["Being in it"] = (
+            f"makes {gained:+.1%} of people's values guessed; the attacker is at most "
+            f"{number(measures.attacker.highest)} times as sure as the learner (highest Ti)"
+        )
+    told["Policy"] = "; ".join(
+        f"{verdict.criterion} {verdict.required}: {verdict.status.replace('_', ' ')}"
+        for verdict in verdicts
+    )
+    return Gist({**told, "Mind": "; ".join(threat.notes), "Figures": _status(threat)}, table, about)
 
 
 def _status(threat: RelativeThreat) -> str:
@@ -222,7 +259,7 @@ def _victim(threat: RelativeThreat, text: str, known: object) -> Section:
         f"{likely!r} ({percent(attacker[likely])}; the learner gives it "
         f"{percent(guesses[1][likely])})."
     )
-    return Section("A victim", words, tables=(Sheet(columns, tuple(rows), percent=columns[1:]),))
+    return Section(_VICTIM, words, tables=(Sheet(columns, tuple(rows), percent=columns[1:]),))
 
 
 def _everybody(threat: RelativeThreat) -> Section:

@@ -20,7 +20,6 @@ from sfumato.adversaries.composition.attack import IntersectionAttack
 from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.adversaries.linkage.special_uniques import SpecialUniques
 from sfumato.adversaries.relative_threat.result import RelativeThreat
-from sfumato.criteria.base import Verdict
 from sfumato.progress import phase
 from sfumato.report.document import (
     SCHEMA_VERSION,
@@ -29,7 +28,6 @@ from sfumato.report.document import (
     FirstScreen,
     Section,
     cell_text,
-    number,
     percentage,
 )
 from sfumato.report.price import price_section
@@ -46,6 +44,7 @@ from sfumato.report.sections.criteria import (
     criteria_section,
     worst_groups_section,
 )
+from sfumato.report.sections.decision import headline, short, size_in_words
 from sfumato.report.sections.linkage import (
     brief_columns,
     brief_linkage,
@@ -56,10 +55,14 @@ from sfumato.report.sections.next_steps import next_steps_section
 from sfumato.report.sections.realistic import observer_section, realistic_section
 from sfumato.report.sections.record_risks import records_section, uniques_document
 from sfumato.report.sections.relative_threat import relative_document
-from sfumato.report.sections.rule_set import rule_set_section, rules_facts, rules_told
+from sfumato.report.sections.rule_set import rule_set_section, rules_facts
 from sfumato.report.sections.search import contest_section, lattice_section
 from sfumato.report.sections.skyline import skyline_section
-from sfumato.report.sections.threats import brief_threats, matrix, threats_section
+from sfumato.report.sections.threats import (
+    brief_threats,
+    matrix,
+    threats_section,
+)
 from sfumato.report.sections.usefulness import closing_words, usefulness_section
 from sfumato.utility import is_share
 
@@ -290,10 +293,11 @@ def brief(report: Report, *, private: bool) -> Document:
     return Document(
         "report",
         "",
-        f"{release.label}: {_size(report)}\nquasi-identifiers {', '.join(release.quasi)}; "
+        f"{release.label}: {size_in_words(report)}\nquasi-identifiers {', '.join(release.quasi)}; "
         f"sensitive {', '.join(release.sensitive) or 'none'}",
         tuple(section for section in sections if section is not None),
         answer=Answer(report.status, _ANSWERS[report.status]),
+        gist=short(report, private=private).gist,
     )
 
 
@@ -301,60 +305,7 @@ def _brief_use(report: Report) -> Section | None:
     return None if report.served is None else replace(report.served, words="")
 
 
-def _size(report: Report) -> str:
-    release = report.summary
-    if report.noisy:  # nobody is in a noisy cell, and how many are is noise too
-        return f"{release.people:,} people by noisy counts, {release.groups:,} cells published"
-    return (
-        f"{release.people:,} people in {release.groups:,} "
-        f"{report.group}{'s' * (release.groups != 1)} "
-        f"(smallest {release.smallest:,}), {release.suppressed:,} suppressed"
-    )
-
-
 # -- the first things a reader sees ----------------------------------------------------------------
-
-
-def headline(report: Report) -> str:
-    """The verdict of the policy in one sentence."""
-    verdicts = report.verdicts
-    if report.status == "holds":
-        every = (
-            "its only criterion holds"
-            if len(verdicts) == 1
-            else f"all {len(verdicts)} criteria hold"
-        )
-        if report.noisy:  # how many they are is not told
-            return f"The policy holds: {every} for everybody."
-        whom = "people of the table" if report.raw else "people published"
-        return f"The policy holds: {every} for the {report.summary.people:,} {whom}."
-    if report.status == "violated":
-        failing = [verdict for verdict in verdicts if verdict.status == "violated"]
-        ruled = report.rules is not None and report.rules.status == "violated"
-        reasons = "; ".join([*map(_shortfall, failing), *([_ruled(report)] if ruled else ())])
-        return f"The policy is violated: {reasons}."
-    open_ = [verdict for verdict in verdicts if not verdict.holds]
-    reasons = "; ".join(
-        f"{verdict.criterion}{_about(verdict)} ({verdict.note or verdict.status.replace('_', ' ')})"
-        for verdict in open_
-    )
-    reasons = "; ".join(filter(None, (reasons, _ruled(report))))
-    return f"The policy could not be judged in full, so it is not shown safe: {reasons}."
-
-
-def _ruled(report: Report) -> str:
-    return "" if report.rules is None else rules_told(report.rules)
-
-
-def _shortfall(verdict: Verdict) -> str:
-    if verdict.measured is None:
-        return f"{verdict.criterion}{_about(verdict)}, required {verdict.required}"
-    measured = number(verdict.measured, at_most=verdict.at_most, beside=verdict.required)
-    return f"{verdict.criterion}{_about(verdict)} is {measured}, required {verdict.required}"
-
-
-def _about(verdict: Verdict) -> str:
-    return f" of {verdict.attribute}" if verdict.attribute else ""
 
 
 def glance(report: Report) -> dict[str, int | float | str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -19,11 +18,11 @@ from sfumato.numbers import fraction
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
+from sfumato.report.document import OF_TABLE, Chart, Document, Gist, Section, Series, Sheet
 from sfumato.report.report import Report, shows_all
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 KINDS = ("facts about the target", "other people", "family members")  # the paper's l, k, m
 _SHOWN = 40  # points of a table; all are in the JSON
@@ -240,7 +239,28 @@ def skyline_document(
             ],
         },
         private=OF_TABLE if shows_all(release) else "",
+        gist=_gist(skylines, groundings, as_if),
     )
+
+
+def _gist(
+    skylines: Sequence[KnowledgeSkyline], groundings: Sequence[Grounding], as_if: Sequence[str]
+) -> Gist:
+    """The points that allow least, or the values that do; how sure a worst case is."""
+    sure = [
+        f"knowing {one.point}, {'at most ' * one.at_most}{chance(float(one.confidence))} sure"
+        for one in groundings
+    ]
+    told = {"Mind": " ".join(as_if), "Worst case": "; ".join(sure)}
+    if len(skylines) > 1:
+        given = [one.value for one in skylines if one.status == "none_safe"]
+        told["Given away"] = list_some(given, 5) if given else "no value, by the release alone"
+        order = sorted(skylines, key=lambda one: (one.status != "none_safe", _room(one)))
+        return Gist(told, summary_sheet(order).taking("value", "safe", *KINDS, "column"), "")
+    (only,) = skylines
+    points = sorted(only.points, key=sum)
+    rows = tuple(tuple(_cell(only, axis, n) for axis, n in enumerate(point)) for point in points)
+    return Gist(told | {"Safe": only.sentence}, Sheet(KINDS, rows), "")
 
 
 def _as_if(release: Release, skylines: Sequence[KnowledgeSkyline]) -> tuple[str, ...]:
@@ -313,29 +333,6 @@ def people_section(groundings: Sequence[tuple[Grounding, Sequence[GroundedPeople
     return Section("Who they would be (private)", words, sheets, private=True)
 
 
-def people_table(groundings: Sequence[tuple[Grounding, Sequence[GroundedPeople]]]) -> pa.Table:
-    """The same with all that is known of them, for the owner's file."""
-    import pyarrow as pa
-
-    return pa.Table.from_pylist(
-        [
-            {
-                "value": grounding.value,
-                "point": ",".join(map(str, grounding.point)),
-                "part": one.part,
-                "sure": one.sure,
-                "people": one.people,
-                "records": list(one.records),
-                "group": one.group,
-                "quasi": json.dumps(one.quasi, ensure_ascii=False),
-                "values": list(one.values),
-            }
-            for grounding, people in groundings
-            for one in people
-        ]
-    )
-
-
 def _records(people: GroundedPeople) -> str:
     return list_some(people.records, 8) if people.records else "not numbered"
 
@@ -358,6 +355,8 @@ def belief_document(
         where += ", by its centroid, which is the nearest and need not be the right one"
     reaches = believed[-1] >= fraction(confidence)
     end = "reaches" if reaches else "stays below"
+    answer = f"who knows all of it {end} {100 * confidence:g}%"
+    sheet = Sheet(("she learns", "believes", "that is"), tuple(rows))
     return Document(
         "belief",
         f"How sure somebody is of one person in {release.label}",
@@ -368,7 +367,7 @@ def belief_document(
             Section(
                 f"That the target has {value}",
                 "",
-                (Sheet(("she learns", "believes", "that is"), tuple(rows)),),
+                (sheet,),
             ),
         ),
         facts={
@@ -390,6 +389,7 @@ def belief_document(
             ],
         },
         private=OF_TABLE if shows_all(release) else "",
+        gist=Gist({"The target": f"{target}, {where}", "Answer": answer}, sheet, ""),
     )
 
 

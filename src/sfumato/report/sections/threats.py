@@ -20,9 +20,10 @@ from sfumato.criteria import CRITERIA
 from sfumato.errors import InputError
 from sfumato.release.beside import Headcount
 from sfumato.release.release import Release
-from sfumato.report.document import OF_TABLE, Chart, Document, Section, Series, Sheet
+from sfumato.report.document import OF_TABLE, Chart, Document, Gist, Section, Series, Sheet
 from sfumato.report.report import Report, few
 
+_TOLD = 3  # values that the terminal tells of somebody's rows
 # Rows come from the audit's threats, by name. An adversary who was not run on a release is still a
 # row, which says how to have her measured.
 
@@ -81,6 +82,56 @@ def matrix(report: Report) -> list[ThreatRow]:
             rows.append(_open(report, entry))
     others = [threat for threat in report.every_threat if entry_of(threat.adversary) is None]
     return rows + [_measured(report, threat, None) for threat in others]
+
+
+@dataclass(frozen=True)
+class FoldedThreat:
+    """One adversary: the row that is worst for people, and how many columns she learns less of."""
+
+    entry: CatalogueEntry | None
+    worst: ThreatRow
+    rows: tuple[ThreatRow, ...]
+
+    @property
+    def name(self) -> str:
+        return self.worst.adversary if self.entry is None else self.entry.name
+
+    @property
+    def question(self) -> str:
+        return f"{self.name}?" if self.entry is None else self.entry.question
+
+    @property
+    def about(self) -> str:
+        """The column she learns most of, and how many others."""
+        columns = list(dict.fromkeys(row.about for row in (self.worst, *self.rows) if row.about))
+        more = f" and {len(columns) - 1} more" if len(columns) > 1 else ""
+        return f"{columns[0]}{more}" if columns else about_of(self.worst) or ""
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether she learns something that no criterion of the policy bounds."""
+        return any(row.people and not row.covered for row in self.rows)
+
+
+def danger(row: ThreatRow) -> tuple[bool, bool, float, float]:
+    """What is worse is larger: she learns something, nothing bounds her, how sure she becomes."""
+    if row.belief is None:
+        return False, False, 0.0, 0.0
+    return bool(row.people), not row.covered, row.belief.after, row.belief.factor
+
+
+def worst_first(report: Report) -> list[FoldedThreat]:
+    """Who was measured, each once by the worst that she learns; the most dangerous first."""
+    together: dict[str, list[ThreatRow]] = {}
+    for row in matrix(report):
+        if row.status == "measured" and row.belief is not None:
+            entry = entry_of(row.adversary)
+            together.setdefault(row.adversary if entry is None else entry.name, []).append(row)
+    folded = [
+        FoldedThreat(entry_of(rows[0].adversary), max(rows, key=danger), tuple(rows))
+        for rows in together.values()
+    ]
+    return sorted(folded, key=lambda one: danger(one.worst), reverse=True)
 
 
 def about_of(one: Threat | ThreatRow) -> str | None:
@@ -230,6 +281,15 @@ def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
         tuple(sections),
         facts={"knows": [str(one) for one in knows], "fewest": [row[1] for row in whose]},
         private=OF_TABLE,
+        gist=Gist(
+            {
+                "Values": "; ".join(
+                    f"knowing {row[0]}, {row[1]}: {row[3]}" for row in values[:_TOLD]
+                ),
+                "Found": "; ".join(f"knowing {row[0]} rows, {row[2]} people" for row in whose),
+            },
+            found,
+        ),
     )
 
 
@@ -252,9 +312,22 @@ def catalogue_document() -> Document:
         f"more than a release. On request: by a command of her own.\n\n{BEYOND}"
     )
     section = Section("Who is asked", words, (Sheet(columns, rows),))
+    brief = Sheet(
+        ("from weak to strong", "known as", "runs", "bounded by"),
+        tuple(
+            (entry.question, entry.name, entry.runs, ", ".join(entry.criteria) or "no criterion")
+            for entry in ADVERSARIES.values()
+        ),
+        keys=2,
+    )
+    told = {
+        "Runs": words.partition("\n")[0],
+        "More": "--verbose tells what each knows, how to have her measured, and who is beyond",
+    }
     why = "is about adversaries, not about any data"
     title = "Adversaries, from weak to strong"
-    return Document("adversaries", title, "", (section,), may_go_out=why)
+    gist = Gist(told, brief)
+    return Document("adversaries", title, "", (section,), may_go_out=why, gist=gist)
 
 
 def threats_section(report: Report) -> Section:

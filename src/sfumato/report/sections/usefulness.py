@@ -90,27 +90,20 @@ def _told_nothing(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(hidden), tuple(alike)
 
 
-def cost_words(report: Report) -> str:
-    """What the release costs, in one sentence."""
-    if report.noisy:
-        return "Cost: not measured; the notes tell how far noise moves a count."
-    words = {
-        "use": "{:.0%} of what it is for is gone (use {:.3g})",
-        "loss": "{:.0%} of the detail is gone (loss {:.3g})",
-        "query-error": "counts asked of it are off by {:.0%} on average (query error {:.3g})",
-    }
-    costs = [
-        words[name].format(cost, cost) if name in words else f"{name} {cost:.6g}"
-        for name, cost in report.costs.items()
-        if cost == cost
-    ]
-    if not costs:
-        return "Cost: no measure applies to this release."
-    return f"Cost: {'; '.join(costs)}."
-
-
 def closing_words(report: Report) -> list[str]:
     """What a reader must know before handing it out: that little is left, what would help."""
+    helping = what_would_help(report)
+    return [*warnings_of(report), *([helping] if helping else [])]
+
+
+def what_would_help(report: Report) -> str:
+    """Which change would buy most, where that was worked out; its owner's alone."""
+    price = report.evidence.price if report.evidence is not None else None
+    return "" if price is None or report.audience == "public" else price.words()
+
+
+def warnings_of(report: Report) -> list[str]:
+    """What nobody may overlook: free text is published, little is left."""
     worth = worth_of(report)
     sentences = [
         f"FREE TEXT IS PUBLISHED, because its owner insists, and anything may stand in it: "
@@ -121,10 +114,7 @@ def closing_words(report: Report) -> list[str]:
         little = max(worth.loss or 0, len(worth.hidden) / max(worth.columns, 1)) > MUCH
         sentences.append(f"{'Little is left to use' if little else 'What is left'}: {worth}.")
         sentences += _missing_values(report, worth.hidden)
-    price = report.evidence.price if report.evidence is not None else None
-    return (
-        sentences if price is None or report.audience == "public" else [*sentences, price.words()]
-    )
+    return sentences
 
 
 def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:

@@ -1,0 +1,274 @@
+"""What somebody must know who decides whether a release may go out, in a few sentences.
+
+What is promised, what is knowingly not bounded, what it costs, what to do next: the closing lines
+of the terminal and the first screen of the page say the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sfumato.adversaries.base import chance
+from sfumato.adversaries.catalogue import entry_of
+from sfumato.criteria.base import Verdict
+from sfumato.report.document import Answer, Document, Gist, Sheet, number
+from sfumato.report.report import Report
+from sfumato.report.sections.criteria import described
+from sfumato.report.sections.next_steps import suggestions
+from sfumato.report.sections.rule_set import rules_told
+from sfumato.report.sections.threats import (
+    FoldedThreat,
+    ThreatRow,
+    matrix,
+    uncovered,
+    worst_first,
+)
+from sfumato.report.sections.usefulness import warnings_of, what_would_help
+
+_PARTS = (
+    (0.0, "nothing"),
+    (1 / 20, "a twentieth"),
+    (1 / 10, "a tenth"),
+    (1 / 5, "a fifth"),
+    (1 / 4, "a quarter"),
+    (1 / 3, "a third"),
+    (2 / 5, "two fifths"),
+    (1 / 2, "half"),
+    (3 / 5, "three fifths"),
+    (2 / 3, "two thirds"),
+    (3 / 4, "three quarters"),
+    (4 / 5, "four fifths"),
+    (9 / 10, "nine tenths"),
+    (1.0, "all"),
+)
+_NAMED = 3  # of a list; the rest is counted
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Sentences, the most important first; where there is nothing to say, none."""
+
+    promised: tuple[str, ...]
+    unbounded: tuple[str, ...]
+    cost: tuple[str, ...]
+    warnings: tuple[str, ...]
+    next_steps: tuple[str, ...]
+
+
+def decide(report: Report) -> Decision:
+    """What a report comes to."""
+    folded = [] if report.noisy else worst_first(report)
+    measured = {threat.name for threat in folded}
+    silent = [row.adversary for row in matrix(report) if _asked_in_vain(report, row)]
+    free = [threat for threat in folded if threat.unbounded]
+    return Decision(
+        promised=promised(report),
+        unbounded=_unbounded(free, [name for name in silent if name not in measured]),
+        cost=costs_in_words(report),
+        warnings=tuple(warnings_of(report)),
+        next_steps=_next_steps(report, free),
+    )
+
+
+def _asked_in_vain(report: Report, row: ThreatRow) -> bool:
+    """Whether somebody who could make something of the release was not measured on it."""
+    entry, evidence = entry_of(row.adversary), report.evidence
+    fits = entry is None or evidence is None or entry.applies(evidence.release)
+    return row.status == "not_measured" and fits
+
+
+def share_in_words(share: float) -> str:
+    """A share as people say it, never told as all or nothing where it is not.
+
+    >>> [share_in_words(share) for share in (0, 0.004, 0.34, 0.66, 0.999, 1)]
+    ['nothing', 'hardly anything', 'a third', 'two thirds', 'nearly all', 'all']
+    """
+    nearest, words = min(_PARTS, key=lambda part: abs(part[0] - share))
+    if nearest == 0:
+        return words if share == 0 else "hardly anything"
+    return "nearly all" if nearest == 1 and share < 1 else words
+
+
+def promised(report: Report) -> tuple[str, ...]:
+    """Each criterion that holds, once for all columns it is about."""
+    criteria = () if report.evidence is None else report.evidence.criteria
+    words = {(criterion.name, criterion.required): criterion.promise for criterion in criteria}
+    about: dict[tuple[str, str], list[str]] = {}
+    for verdict in report.verdicts:
+        if verdict.holds:
+            columns = about.setdefault((verdict.criterion, verdict.required), [])
+            columns += [verdict.attribute] if verdict.attribute else []
+    return tuple(
+        f"{words.get(key, ' '.join(key))} ({key[0]}{f' of {_some(columns)}' if columns else ''})"
+        for key, columns in about.items()
+    )
+
+
+def _unbounded(free: Sequence[FoldedThreat], silent: Sequence[str]) -> tuple[str, ...]:
+    """Who learns something that nothing bounds, the worst in figures; who was not measured."""
+    others = (f"not measured: {_some(silent)}",) if silent else ()
+    return (*_free(*free), *others) if free else others
+
+
+def _free(worst: FoldedThreat, *others: FoldedThreat) -> tuple[str, ...]:
+    row = worst.worst
+    assert row.belief is not None
+    most = "at most " if row.belief.at_most else ""
+    told = (
+        f"{worst.name} ({most}{chance(row.belief.after)} sure of somebody's {worst.about}, "
+        f"instead of {chance(row.belief.before)})"
+    )
+    named = [told, *(threat.name for threat in others)]
+    return (_some(named, 5),)
+
+
+def costs_in_words(report: Report) -> tuple[str, ...]:
+    """What is left of the table, in words first."""
+    if report.raw:
+        return ()
+    if report.noisy:
+        return ("not measured; the notes tell how far noise moves a count",)
+    summary, costs, sentences = report.summary, report.costs, []
+    if (loss := costs.get("loss")) is not None and loss == loss:
+        kept = 1 - loss
+        sentences.append(f"{share_in_words(kept)} of the detail is kept ({kept:.0%})")
+    if (error := costs.get("query-error")) is not None and error == error:
+        sentences.append(f"counts asked of it are off by {error:.0%} on average")
+    if (lost := costs.get("use")) is not None and lost == lost:
+        sentences.insert(
+            0, f"{share_in_words(1 - lost)} of what it is for is kept ({1 - lost:.0%})"
+        )
+    for name, measured in costs.items():
+        if name not in ("loss", "query-error", "use") and measured == measured:
+            sentences.append(f"{name} {number(measured)}")
+    if summary.suppressed and report.audience == "private":
+        share = summary.suppressed / (summary.people + summary.suppressed)
+        sentences.append(f"{summary.suppressed:,} people ({share:.1%}) are left out")
+    if not costs:
+        sentences.append("the detail that is lost is not measured: that needs the table")
+    return tuple(sentences)
+
+
+def _next_steps(report: Report, free: Sequence[FoldedThreat]) -> tuple[str, ...]:
+    """What its owner can do: mend what is violated, bound who is free, or tell what is left."""
+    if report.audience == "public":
+        return ()
+    helping = filter(None, (what_would_help(report),))
+    if not report.holds and report.advice is not None:
+        return (*suggestions(report.advice, report), *helping)
+    fitting = {one.adversary: one.criteria[0] for one in uncovered(report)}
+    bounds: dict[str, str] = {}
+    for threat in free:
+        if threat.worst.adversary in fitting:
+            bounds.setdefault(fitting[threat.worst.adversary], threat.name)
+    told = [f"{criterion} bounds {who}" for criterion, who in bounds.items()]
+    return (*helping, *([f"To promise more: {_some(told, 2)}."] if told else []))
+
+
+def _some(words: Sequence[str], most: int = _NAMED) -> str:
+    """The first of a list, and how many more."""
+    if len(words) <= most:
+        return ", ".join(words)
+    return f"{', '.join(words[:most])} and {len(words) - most} more"
+
+
+# -- on a terminal ---------------------------------------------------------------------------------
+
+
+def short(report: Report, *, private: bool) -> Document:
+    """What a terminal shows unless all is asked for: who learns most, and what it comes to."""
+    decision = decide(report)
+    folded = worst_first(report)
+    about = ("about",) if len(report.summary.sensitive) > 1 else ()
+    rows = tuple(
+        (
+            threat.question,
+            threat.name,
+            str(threat.worst.belief),
+            *([threat.about] if about else ()),
+            threat.worst.people_told,
+        )
+        for threat in folded
+    )
+    columns = ("worst first", "known as", "before → after", *about, "people")
+    failing = [one for one in report.findings if not one.verdict.holds and one.worst]
+    open_ = [one for one in report.verdicts if not one.holds and one.status != "violated"]
+    weakest = described(failing[0].worst[0]) if private and failing else ""
+    return Document(
+        "report",
+        "",
+        f"{report.summary.label}: {size_in_words(report)}",
+        (),
+        answer=Answer(report.status, headline(report)),
+        gist=Gist(
+            {
+                "Worst group": weakest,
+                "Not judged": "; ".join(map(_unjudged, open_))
+                if report.status == "violated"
+                else "",
+                "Promised": "; ".join(decision.promised) or "nothing",
+                "Not bounded": "; ".join(decision.unbounded),
+                "Cost": "; ".join(decision.cost),
+                "Beware": " ".join(decision.warnings),
+                "Mind": "; ".join(report.notes),
+                "Next": " ".join(decision.next_steps),
+            },
+            Sheet(columns, rows, keys=3),
+        ),
+    )
+
+
+def size_in_words(report: Report) -> str:
+    """How many people are in how many groups."""
+    release = report.summary
+    if report.noisy:  # nobody is in a noisy cell, and how many are is noise too
+        return f"{release.people:,} people by noisy counts, {release.groups:,} cells published"
+    return (
+        f"{release.people:,} people in {release.groups:,} "
+        f"{report.group}{'s' * (release.groups != 1)} "
+        f"(smallest {release.smallest:,}), {release.suppressed:,} suppressed"
+    )
+
+
+def headline(report: Report) -> str:
+    """The verdict of the policy in one sentence."""
+    verdicts = report.verdicts
+    if report.status == "holds":
+        every = (
+            "its only criterion holds"
+            if len(verdicts) == 1
+            else f"all {len(verdicts)} criteria hold"
+        )
+        if report.noisy:  # how many they are is not told
+            return f"The policy holds: {every} for everybody."
+        whom = "people of the table" if report.raw else "people published"
+        return f"The policy holds: {every} for the {report.summary.people:,} {whom}."
+    if report.status == "violated":
+        failing = [verdict for verdict in verdicts if verdict.status == "violated"]
+        ruled = report.rules is not None and report.rules.status == "violated"
+        reasons = "; ".join([*map(_shortfall, failing), *([_ruled(report)] if ruled else ())])
+        return f"The policy is violated: {reasons}."
+    reasons = "; ".join(_unjudged(verdict) for verdict in verdicts if not verdict.holds)
+    reasons = "; ".join(filter(None, (reasons, _ruled(report))))
+    return f"The policy could not be judged in full, so it is not shown safe: {reasons}."
+
+
+def _ruled(report: Report) -> str:
+    return "" if report.rules is None else rules_told(report.rules)
+
+
+def _shortfall(verdict: Verdict) -> str:
+    if verdict.measured is None:
+        return f"{verdict.criterion}{_about(verdict)}, required {verdict.required}"
+    measured = number(verdict.measured, at_most=verdict.at_most, beside=verdict.required)
+    return f"{verdict.criterion}{_about(verdict)} is {measured}, required {verdict.required}"
+
+
+def _unjudged(verdict: Verdict) -> str:
+    why = verdict.note or verdict.status.replace("_", " ")
+    return f"{verdict.criterion}{_about(verdict)} ({why})"
+
+
+def _about(verdict: Verdict) -> str:
+    return f" of {verdict.attribute}" if verdict.attribute else ""

@@ -11,10 +11,14 @@ from importlib.util import find_spec
 from pathlib import Path
 from random import Random
 from types import FrameType
+from typing import Any
 
 import pytest
+from typer.main import get_command
 
+import sfumato as sfumato_package
 from scripts import write_docs
+from sfumato.cli.main import app
 from tests.conftest import ROOT
 from tests.program import sfumato
 
@@ -83,6 +87,43 @@ def test_what_benchmarks_and_scripts_import_of_the_house_is_there() -> None:
 def test_pages_that_follow_from_the_code_are_what_it_says_now(name: str) -> None:
     page = (ROOT / "docs" / name).read_text(encoding="utf-8")
     assert page == write_docs.written(name), "run `make reference`"
+
+
+SHOWN = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+_COMMAND = re.compile(r"^(?: {4}|\$ )?(sfumato [a-z].*)$|`(sfumato [a-z][^`]*)`", re.MULTILINE)
+
+
+def test_names_of_ours_that_pages_show_are_public() -> None:
+    unknown = [
+        f"{page.name}: sf.{name}"
+        for page in SHOWN
+        for name in re.findall(r"\bsf\.([A-Za-z_]\w*)", page.read_text(encoding="utf-8"))
+        if name not in sfumato_package.__all__
+    ]
+    assert unknown == []
+
+
+def test_commands_that_pages_show_exist_with_their_options() -> None:
+    parser, unknown, commands = get_command(app), [], 0
+    for page in SHOWN:
+        for match in _COMMAND.finditer(page.read_text(encoding="utf-8").replace("\\\n", " ")):
+            words = (match[1] or match[2]).split(" #")[0].split()[1:]
+            command: Any = parser
+            while words and words[0] in getattr(command, "commands", {}):
+                command = command.commands[words.pop(0)]
+            commands += 1
+            known = {name for option in command.params for name in option.opts}
+            known |= {name for option in command.params for name in option.secondary_opts}
+            asked = [word.split("=")[0] for word in words if word.startswith("--")]
+            if hasattr(command, "commands") and words and words[0].isalpha():
+                asked = [words[0]]
+            unknown += [
+                f"{page.name}: {match[0].strip()}: {word}"
+                for word in asked
+                if word not in known | {"--help"}
+            ]
+    assert unknown == []
+    assert commands > 150
 
 
 @pytest.mark.parametrize(("module", "name"), STEPS)

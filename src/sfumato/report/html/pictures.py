@@ -50,10 +50,14 @@ def picture(chart: Chart, longest: float | None = None) -> str:
 
 @dataclass(frozen=True)
 class PictureBar:
-    """A bar of a label: whose it is, the number beside it, its part of the longest one."""
+    """A bar of a label: whose it is, where it begins and how long it is, the number beside it.
+
+    Both are parts of the room there is; bars of losses end where those of gains begin.
+    """
 
     series: int
     name: str
+    start: float
     length: float
     text: str
     title: str = ""
@@ -78,7 +82,9 @@ def bars_of(chart: Chart, longest: float | None = None) -> list[PictureRow]:
     labels = list(dict.fromkeys(str(label) for some in places for label in some))
     if chart.ticks:
         labels = [str(tick) for tick in chart.ticks]
-    most = longest or max((_size(value) for some in figures for value in some), default=0.0) or 1.0
+    drawn = [_figure(value) for some in figures for value in some]
+    least = min([0.0, *drawn])
+    room = longest or (max([0.0, *drawn]) - least) or 1.0
     percent = ("x" if lying else "y") in chart.percent or not lying
     rows: dict[str, list[PictureBar]] = {label: [] for label in labels}
     for number, (series, where, values) in enumerate(
@@ -87,21 +93,25 @@ def bars_of(chart: Chart, longest: float | None = None) -> list[PictureRow]:
         hover = series.text or [""] * len(values)
         for label, value, title in zip(where, values, hover, strict=True):
             text = percentage(value) if percent else cell_text(value, digits=3)
-            length = 1.0 if _is_endless(value) else min(_size(value) / most, 1.0)
-            rows[str(label)].append(PictureBar(number, series.name, length, text, title))
+            figure, zero = _figure(value), -least / room
+            start = zero + figure / room if figure < 0 else zero
+            length = 1 - zero if _is_endless(value) else min(abs(figure) / room, 1.0)
+            rows[str(label)].append(PictureBar(number, series.name, start, length, text, title))
     return [PictureRow(label, tuple(bars)) for label, bars in rows.items()]
 
 
 def longest_of(charts: list[Chart]) -> float:
     """The longest bar of several charts that share a scale."""
     return max(
-        (_size(share) for chart in charts for one in chart.series for share in one.y), default=0.0
+        (_figure(share) for chart in charts for one in chart.series for share in one.y),
+        default=0.0,
     )
 
 
-def _size(value: Number) -> float:
+def _figure(value: Number) -> float:
+    """A number that is drawn; what is endless or does not apply is none."""
     number = plain(value)
-    return abs(float(number)) if isinstance(number, int | float) else 0.0
+    return float(number) if isinstance(number, int | float) else 0.0
 
 
 def _is_endless(value: Number) -> bool:
@@ -138,7 +148,7 @@ class Slope:
 def slopes_of(chart: Chart) -> list[Slope]:
     """From the highest after to the lowest: labels stand in rows of one height, so none collide."""
     drawn = sorted(
-        (one for one in chart.series if _is_drawn(one)), key=lambda one: -_size(one.y[-1])
+        (one for one in chart.series if _is_drawn(one)), key=lambda one: -_figure(one.y[-1])
     )
     slopes = []
     for at, series in enumerate(drawn):
@@ -150,8 +160,8 @@ def slopes_of(chart: Chart) -> list[Slope]:
                 before,
                 after,
                 bool(series.strong and series.strong[-1]),
-                height(_size(series.y[0])),
-                height(_size(series.y[-1])),
+                height(_figure(series.y[0])),
+                height(_figure(series.y[-1])),
                 100 * (at + 0.5) / len(drawn),
             )
         )

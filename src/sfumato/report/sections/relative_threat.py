@@ -60,7 +60,7 @@ def histogram(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
     return Chart(
         title or f"log2 Ti, people threatened by the {who}",
         "bars",
-        "log2 Ti",
+        "how often the learner's belief must double to be the attacker's (log2 Ti)",
         "people",
         (Series(f"threatened by the {who}", edges, counts),),
         name=f"ratio/{who}",

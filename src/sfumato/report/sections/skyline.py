@@ -42,15 +42,15 @@ _BOUNDED = (
     "facts that tell her most took too long."
 )
 _ABOUT = (
-    "How much may somebody know before she is so sure of a value? l: facts about her target; k: "
-    "other people, none of them of the family, whose value she knows; m: relatives who would share "
-    f"it with the target. Knowing no more than a point of the skyline {_EXACTLY}"
+    "How much may somebody know before she is so sure of a value? Facts about her target (l); "
+    "other people, none of them of the family, whose value she knows (k); family members who would "
+    f"share theirs with the target (m). Knowing no more than a row of the table {_EXACTLY}"
 )
 _SEVERAL = (
-    "How much may somebody know before she is so sure of a value? l: other values that come with "
-    "it if her target has them; k: other people without it, none of them of the family; m: "
-    "relatives who would share it with the target. Knowing no more than a point of the skyline "
-    f"{_EXACTLY}"
+    "How much may somebody know before she is so sure of a value? Facts about her target: other "
+    "values that come with it if her target has them (l); other people without it, none of them of "
+    "the family (k); family members who would share it with the target (m). Knowing no more than a "
+    f"row of the table {_EXACTLY}"
 )
 
 

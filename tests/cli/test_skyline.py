@@ -320,7 +320,9 @@ def test_how_many_are_exposed_is_told_of_each_point(hospital) -> None:
     document = json.loads(skyline(hospital, *asked, "--json").stdout)
     assert [one["exposed"] for one in document["facts"]["groundings"]] == [4, 8]
     (sheet,) = document["sections"][0]["tables"]
-    assert sheet["columns"][3:] == ["l + 1 exposes", "k + 1 exposes", "m + 1 exposes"]
+    assert sheet["columns"][3:] == [
+        "one fact more exposes", "one person more exposes", "one relative more exposes",
+    ]  # fmt: skip
     assert sheet["rows"] == [[0, 0, 1, 4, 4, 4], [0, 1, 0, 8, 4, 4]]
     assert "of 4 of 8 people somebody can be 90% sure" in document["sections"][1]["words"]
 

@@ -291,6 +291,7 @@ class Schema:
             quasi,
             sensitive,
             keep=keep,
+            insist=[name for name in self.insist if name in {*known, *keep}],
             nulls=self.nulls,
             hierarchies={name: one for name, one in self.hierarchies.items() if name in known},
             domains={name: one for name, one in self.domains.items() if name in known},

@@ -225,3 +225,10 @@ def test_nobody_published_and_nothing_known() -> None:
     assert told([], Had(domain, np.array([1, 3]))) == [("1", 0.25, None), ("2", 0.75, None)]
     same = [(values(5), 3)]
     assert told([*same, (Span(4, 6), 1), (Span(5, 7), 1)])[0][0].startswith("<")
+
+
+def test_a_blank_cell_is_no_value_that_is_left() -> None:
+    rows = pa.table({"age": ["*", "30", "30", "40"] * 3, "s": ["a", "b"] * 6})
+    for cells, left in ((rows, 2), (rows.set_column(0, "age", pa.array(["*"] * 12)), 1)):
+        seen = by_column(sf.read_release(cells, sf.Schema(["age"], "s")), None)
+        assert seen["age"].values_after == left

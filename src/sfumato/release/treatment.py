@@ -217,7 +217,7 @@ def _told(
         done,
         how,
         None if had is None else had.number,
-        len({part.text for part, _ in shown.used}),
+        max(len({part.text for part, _ in shown.used} - {"*"}), 1),  # * is no value
         int(shown.people.sum()),
         changed,
         shares_of(shown.used, had),

@@ -103,7 +103,9 @@ def _command(line: str, codes: dict[str, int]) -> str:
         ended = sfumato(*words)
         codes[" ".join(words)] = ended.returncode
         if piped[2]:
-            ended.stdout = _bash(f"cat{piped[2]}", codes, ended.stdout).stdout
+            passed_on = _bash(f"cat{piped[2]}", codes, ended.stdout)
+            assert passed_on.returncode == 0, f"{line} prints nothing"
+            ended.stdout = passed_on.stdout
     assert ended.returncode == expected, (line, ended.returncode, ended.stdout + ended.stderr)
     return ended.stdout + ended.stderr
 

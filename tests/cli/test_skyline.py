@@ -223,14 +223,14 @@ def test_a_bound_is_called_at_most_wherever_it_is_told(tmp_path: Path) -> None:
     assert "is at most " in page.read_text()
     facts = json.loads(skyline(files, *asked, "--json").stdout)["facts"]
     assert facts["groundings"][0]["at_most"] is True
-    report = tmp_path / "report.html"
+    page, report = tmp_path / "report.html", tmp_path / "report.json"
     told = ("audit", files[0], "--policy", files[1])
-    run = sfumato(*told, "--html", report, "--verbose")
+    run = sfumato(*told, "--html", page, "--report", report, "--verbose")
     assert run.returncode == 1
     words = " ".join(run.stdout.split())
     assert "at most 0." in words
-    assert "at most 0." in report.read_text()
-    (verdict,) = json.loads(sfumato(*told, "--json").stdout)["verdicts"]
+    assert "at most 0." in page.read_text()
+    (verdict,) = json.loads(report.read_text())["verdicts"]
     assert verdict["at_most"] is True
     assert "at most" in verdict["note"]
     assert verdict["worst"][0]["at_most"] is True

@@ -108,11 +108,12 @@ class ValueSet:
             # A value that would be read as a set is published as a set of one.
             seen = text.strip()
             return f"{{{_member(text)}}}" if seen[:1] == "{" and seen[-1:] == "}" else text
-        if self.label is not None:
-            return self.label
-        return (
-            "{" + ", ".join(map(_member, sorted(map(text_of, self.values), key=reading_key))) + "}"
-        )
+        return self._listed if self.label is None else self.label
+
+    @cached_property
+    def _listed(self) -> str:
+        members = sorted(map(text_of, self.values), key=reading_key)
+        return "{" + ", ".join(map(_member, members)) + "}"
 
 
 def _member(text: str) -> str:

@@ -218,7 +218,7 @@ def test_a_bound_is_called_at_most_wherever_it_is_told(tmp_path: Path) -> None:
     files = lists(tmp_path, rows, "set", "[10, 2, 1, 0.1]")
     page = tmp_path / "skyline.html"
     asked = ("--value", "v00", "--confidence", "0.2", "--point", "10,2,1")
-    run = skyline(files, *asked, "--html", page)
+    run = skyline(files, *asked, "--html", page, "--verbose")
     assert "is at most " in " ".join(run.stdout.split())
     assert "is at most " in page.read_text()
     facts = json.loads(skyline(files, *asked, "--json").stdout)["facts"]

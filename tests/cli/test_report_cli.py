@@ -44,7 +44,7 @@ def test_a_release_has_its_report_in_private_and_the_public_one_beside_it(home: 
     (handed_out,) = (path for path in public.iterdir() if "report" in path.name)
     page = handed_out.read_text()
     assert "do not hand it out" not in page
-    assert "Worst groups" not in page
+    assert "The weakest groups" not in page
     assert "What it costs" not in page
     told = json.loads((private / "report.json").read_text())
     jsonschema.validate(told, json.loads(SCHEMA.read_text()))
@@ -78,7 +78,7 @@ def test_the_public_variant(home: Path, tmp_path: Path) -> None:
     assert told["audience"] == "public"
     assert all(verdict["worst"] == [] for verdict in told["verdicts"])
     assert "do not hand it out" not in page.read_text()
-    assert "Worst groups" not in page.read_text().partition("<script>")[0]
+    assert "The weakest groups" not in page.read_text().partition("<script>")[0]
 
 
 def test_attacks_on_request(home: Path) -> None:

@@ -25,7 +25,7 @@ def test_no_worst_group_is_told(report: Report) -> None:
         assert verdict["note"] == ""
     assert told["columns"] == []
     titles = {section["title"] for section in told["sections"]}
-    assert not titles & {"Worst groups", "Groups nearest to a bound", "What to do next"}
+    assert not titles & {"The weakest groups", "What to do next"}
     assert "How the release was chosen" not in titles
     for finding in report.findings:
         for group in finding.worst:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _MOST_NUMBERS = 400  # points of a chart that are also listed below it; the JSON has them all
+_BOUND_NAMED = re.compile(r"\w+ [≤≥<>=] ")  # a bound of ours: t ≤ 0.4 (equal)
 _CONTENTS = 6  # so many sections have a list of them above
 
 
@@ -66,7 +67,7 @@ class Explained:
         """As HTML; of a cell only what is a word of ours as a whole."""
         from markupsafe import Markup, escape
 
-        if where == "cell" and not is_term(text):
+        if where == "cell" and not (is_term(text) or _BOUND_NAMED.match(text)):
             return escape(text)
         return Markup("").join(self._pieces(text, heading=where == "heading"))
 

@@ -80,11 +80,11 @@ def worst_groups_section(report: Report) -> Section | None:
         for attribute, groups in release.by_attribute.items()
         if (chart := _chart(attribute, groups, _of(report.findings, attribute, named)))
     ]
-    title = "Worst groups" if not report.holds else "Groups nearest to a bound"
+    nearest = " All of them keep it: they are the nearest to it." if report.holds else ""
     return Section(
-        title,
-        "Up to five groups a criterion, the worst first; a group has the same letter wherever it "
-        "is named.",
+        "The weakest groups",
+        f"Up to five groups for each bound, the worst first.{nearest} A group has the same letter "
+        "wherever it is named.",
         (sheet,),
         tuple(charts),
     )

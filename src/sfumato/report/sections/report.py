@@ -136,7 +136,7 @@ def notes_section(report: Report) -> Section:
             f"Counts from 1 to {floor_of(report) - 1} are told as <{floor_of(report)}; figures "
             "are measured on what is published."
         )
-    return Section("Notes", "\n\n".join([*notes, _READ]))
+    return Section("Method and notes", "\n\n".join([*notes, _READ]))
 
 
 SECTIONS: tuple[Maker, ...] = (
@@ -144,10 +144,7 @@ SECTIONS: tuple[Maker, ...] = (
     rule_set_section,
     treatments_section,
     usefulness_section,
-    contest_section,
     lambda report: report.served,
-    price_section,
-    next_steps_section,
     threats_section,
     linkage_section,
     records_section,
@@ -156,15 +153,23 @@ SECTIONS: tuple[Maker, ...] = (
     observer_section,
     realistic_section,
     skyline_section,
+    price_section,
+    next_steps_section,
+    contest_section,
     lattice_section,
 )
 
 
 @phase("reporting")
 def sections_of(report: Report) -> tuple[Section, ...]:
-    """What every part has to say about a report, in the order of the page."""
-    made = [*(make(report) for make in SECTIONS), *_attacks(report), notes_section(report)]
-    return tuple(section for section in made if section is not None)
+    """What every part has to say about a report, in the order of the page.
+
+    What can be learnt, then the price of every promise, what to do and how it was chosen.
+    """
+    price = SECTIONS.index(price_section)
+    made = [make(report) for make in SECTIONS]
+    made[price:price] = _attacks(report)
+    return tuple(section for section in (*made, notes_section(report)) if section is not None)
 
 
 # -- documents -------------------------------------------------------------------------------------

@@ -137,7 +137,7 @@ class Sheet:
     `digits` is how many are told of other numbers. The first `keys` columns say what a row is
     about: a table too wide for a terminal is broken into several, and each has them. `remark` is a
     column of sentences, which may stand below the table instead. `starred` rows stand out, and
-    `star` says why.
+    `star` says why. One that is `folded` is opened by who asks for it, on a page.
     """
 
     columns: tuple[str, ...]
@@ -151,6 +151,7 @@ class Sheet:
     remark: str = ""
     starred: tuple[int, ...] = ()
     star: str = ""
+    folded: bool = False
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -281,11 +282,12 @@ class Answer:
 class FirstScreen:
     """What somebody decides by and signs, above all sections.
 
-    `parts` are a few lines each by what they answer; `made` tells who made it, when and of what.
-    Where it is `to_sign`, a printed page has a place for a name and a date.
+    `reply` answers its question in a word, `parts` are a few lines each by what they answer; `made`
+    tells who made it, when and of what. Where it is `to_sign`, a printed page has a place for that.
     """
 
     question: str = ""
+    reply: str = ""
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     made: Mapping[str, str] = field(default_factory=dict)
     to_sign: bool = False

@@ -10,7 +10,7 @@ Stands apart: reports are made, judged by and passed on without it; it loads whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import singledispatch
 from importlib.metadata import version
@@ -26,6 +26,7 @@ from sfumato.report.document import (
     Answer,
     Document,
     FirstScreen,
+    PolicyStatus,
     Section,
     cell_text,
     percentage,
@@ -44,7 +45,7 @@ from sfumato.report.sections.criteria import (
     criteria_section,
     worst_groups_section,
 )
-from sfumato.report.sections.decision import headline, short, size_in_words
+from sfumato.report.sections.decision import decide, headline, short, size_in_words
 from sfumato.report.sections.linkage import (
     brief_columns,
     brief_linkage,
@@ -62,10 +63,18 @@ from sfumato.report.sections.threats import (
     brief_threats,
     matrix,
     threats_section,
+    worst_first,
 )
 from sfumato.report.sections.usefulness import closing_words, usefulness_section
 from sfumato.utility import is_share
 
+_LINES = 3  # of each part of the first screen
+_REPLIES: dict[PolicyStatus, str] = {
+    "holds": "By its policy, yes.",
+    "violated": "No.",
+    "could_not_judge": "Not as it stands: it is not shown safe.",
+}
+_WHO = "Who could learn what"
 Maker = Callable[[Report], Section | None]
 KEPT = "people kept"  # told as a share
 _READ = (
@@ -200,7 +209,7 @@ def summary(report: Report) -> Document:
         *without_pictures(treatments_section(report)),
         *([] if contest is None else [contest]),
         *([] if (served := _brief_use(report)) is None else [served]),
-        replace(threats, words="", charts=()),
+        replace(threats, words="", tables=threats.tables[:-1], charts=()),
         *([] if next_steps is None else [replace(next_steps, tables=())]),
         notes_section(report),
     ]
@@ -265,10 +274,15 @@ def _framed(
 
 
 def _first_screen(report: Report) -> FirstScreen:
-    """What is decided by; who made it and of what is the owner's."""
+    """What is decided by; what it costs, who made it and of what is the owner's."""
     version_told = {"Made with": f"Sfumato {version('sfumato')}"}
+    decision = decide(report)
+    parts = {"What is promised": _lines(decision.promised, "nothing", "Criteria")}
+    parts["What is knowingly left"] = _lines(_left(report), "nothing that was measured", _WHO)
     if report.audience == "public":
-        return FirstScreen(made=version_told)
+        return FirstScreen(parts=parts, made=version_told)
+    if decision.cost:
+        parts["What it costs"] = _lines(decision.cost, "", "What it costs")
     provenance = report.provenance
     known = {
         f"{one.what.capitalize()} fingerprint": f"{one.short} ({one.name})"
@@ -276,7 +290,23 @@ def _first_screen(report: Report) -> FirstScreen:
     }
     by = {"By": provenance.by} if provenance.by else {}
     made = {"Date": provenance.on.isoformat(), **by, **version_told, **known}
-    return FirstScreen(made=made, to_sign=True)
+    return FirstScreen("May it go out?", _REPLIES[report.status], parts, made, to_sign=True)
+
+
+def _left(report: Report) -> tuple[str, ...]:
+    """Who learns something that no criterion bounds, in plain words; who was not measured."""
+    folded = [] if report.noisy else worst_first(report)
+    told = [f"{one.question} {one.sentence}" for one in folded if one.unbounded]
+    return (*told, *(words for words in decide(report).unbounded if words.startswith("not ")))
+
+
+def _lines(sentences: Sequence[str], nothing: str, where: str) -> tuple[str, ...]:
+    """At most three, each a sentence; where there are more, the last says so."""
+    told = [f"{words[:1].upper()}{words[1:].rstrip('.')}." for words in sentences or (nothing,)]
+    if len(told) <= _LINES:
+        return tuple(told)
+    more = f"{len(told) - _LINES + 1} more below: {where}."
+    return (*told[: _LINES - 1], more)
 
 
 def brief(report: Report, *, private: bool) -> Document:

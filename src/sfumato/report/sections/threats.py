@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -15,6 +15,7 @@ from sfumato.adversaries.base import (
     chance,
 )
 from sfumato.adversaries.catalogue import ADVERSARIES, BEYOND, entry_of
+from sfumato.adversaries.linkage.presence import NAME as PRESENCE
 from sfumato.adversaries.several_rows import Knows, RowsReader
 from sfumato.criteria import CRITERIA
 from sfumato.errors import InputError
@@ -106,6 +107,29 @@ class FoldedThreat:
         columns = list(dict.fromkeys(row.about for row in (self.worst, *self.rows) if row.about))
         more = f" and {len(columns) - 1} more" if len(columns) > 1 else ""
         return f"{columns[0]}{more}" if columns else about_of(self.worst) or ""
+
+    @property
+    def covered(self) -> tuple[str, ...]:
+        """What bounds her in every column that she learns of."""
+        return tuple(
+            name for name in self.worst.covered if all(name in row.covered for row in self.rows)
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What she would believe of the person of whom she learns most, in plain words."""
+        belief, about = self.worst.belief, about_of(self.worst)
+        assert belief is not None
+        what = "which row is somebody's"
+        if belief.value:
+            what = f"of somebody's {about} ({belief.value})"
+        elif self.name == PRESENCE:
+            what = "that somebody is in it"
+        most = "at most " if belief.at_most else ""
+        return (
+            f"She would be {most}{chance(belief.after)} sure {what}, instead of "
+            f"{chance(belief.before)}."
+        )
 
     @property
     def unbounded(self) -> bool:
@@ -331,14 +355,12 @@ def catalogue_document() -> Document:
 
 
 def threats_section(report: Report) -> Section:
-    """One row an adversary, and a picture of the worst cases."""
+    """One row an adversary, the most dangerous first, and a picture of the worst cases."""
     rows = matrix(report)
-    cells = tuple(tuple(tell(row) for tell in COLUMNS.values()) for row in rows)
-    sheet = Sheet(tuple(COLUMNS), cells)
     picture = beliefs_chart(rows)
     words = (
-        "Adversaries from weak to strong. Before and after: what she believes without the release "
-        "and with it, of the person and the value for which that moves most. People: for how many "
+        "The most dangerous first. Before and after: what she believes without the release and "
+        "with it, of the person and the value for which that moves most. People: for how many "
         f"it moves by more than a factor {FACTOR:g}, counting how much larger the belief or how "
         f"much smaller the doubt becomes (less doubt than {chance(NEARLY_SURE)} is not told "
         "apart). What was not measured is not shown safe."
@@ -346,9 +368,45 @@ def threats_section(report: Report) -> Section:
     return Section(
         "Who could learn what",
         words if report.noisy else f"{words}\n\n{BEYOND}",
-        (sheet,),
+        (*_folded_sheets(report), _every_row(rows)),
         () if picture is None else (picture,),
     )
+
+
+def _folded_sheets(report: Report) -> Iterator[Sheet]:
+    """Who was measured, by the worst that she learns; and who was not, by how to have that done."""
+    measured = tuple(
+        (
+            threat.question,
+            threat.name,
+            str(threat.worst.belief),
+            threat.worst.people_told,
+            threat.sentence,
+            ", ".join(threat.covered) or "no criterion",
+        )
+        for threat in worst_first(report)
+    )
+    columns = ("asks", "known as", "before → after", "people", "in words", "bounded by")
+    if measured:
+        yield Sheet(columns, measured, keys=2)
+    known = {name for _, name, *_ in measured}
+    others: dict[str, tuple[str, str, str]] = {}
+    for row in matrix(report):
+        entry = entry_of(row.adversary)
+        name = row.adversary if entry is None else entry.name
+        if row.belief is None and name not in known:
+            question = name if entry is None else entry.question
+            others.setdefault(name, (question, name, row.learns))
+    if others:
+        title = "Not measured, which is not to say safe"
+        yield Sheet(("asks", "known as", "why"), tuple(others.values()), title, keys=2)
+
+
+def _every_row(rows: Sequence[ThreatRow]) -> Sheet:
+    """Each adversary about each column, weak to strong: for who wants to know it all."""
+    cells = tuple(tuple(tell(row) for tell in COLUMNS.values()) for row in rows)
+    title = "Every adversary about every column, from weak to strong"
+    return Sheet(tuple(COLUMNS), cells, title, folded=True)
 
 
 def brief_threats(report: Report) -> Section:

@@ -112,3 +112,21 @@ def test_a_bad_date_or_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     for by in ("two\nlines", "x" * 300, 7):
         with pytest.raises(InputError, match="give a name in one line"):
             sf.audit(rows, [sf.KAnonymity(1)], by=by)
+
+
+def test_the_first_screen_is_three_lines_each_and_is_signed_by_its_owner_only(
+    saved: tuple[Path, Report],
+) -> None:
+    _, report = saved
+    first, public = report.document().first, report.public().document().first
+    assert first.reply == "By its policy, yes."
+    assert list(first.parts) == ["What is promised", "What is knowingly left", "What it costs"]
+    assert all(1 <= len(lines) <= 3 for lines in (*first.parts.values(), *public.parts.values()))
+    assert first.parts["What is promised"] == ("At least 3 people look alike (k-anonymity).",)
+    assert first.to_sign
+    assert not public.to_sign
+    assert list(public.parts) == ["What is promised", "What is knowingly left"]
+    assert list(public.made) == ["Made with"]
+    unsafe = sf.audit(report.evidence.release, [sf.KAnonymity(50)]).document().first
+    assert unsafe.reply == "No."
+    assert unsafe.parts["What is promised"] == ("Nothing.",)

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.report import document as document_module
-from sfumato.report.document import Answer, Document, Section, Sheet, cleaned, plain, write_table
+from sfumato.report.characterization import write_table
+from sfumato.report.document import Answer, Document, Section, Sheet, cleaned, plain
 from sfumato.report.sections.composition import attack_document
 from sfumato.report.sections.relative_threat import relative_document
 from sfumato.report.sections.skyline import skyline_document

@@ -17,7 +17,7 @@ from sfumato.report.html.draw import spec
 from sfumato.report.report import Report
 from sfumato.report.sections.linkage import bins
 from sfumato.report.sections.report import SECTIONS, document_of_attack
-from sfumato.report.sections.threats import matrix
+from sfumato.report.sections.threats import danger, matrix, threats_section
 from tests.report.conftest import made
 from tests.report.pages import Page
 
@@ -81,7 +81,7 @@ def test_markdown_tables_keep_their_shape_whatever_is_in_them() -> None:
     for line in report.to_markdown().splitlines():
         if line.startswith("|"):
             cells = len(re.findall(r"(?<!\\)\|", line)) - 1
-            assert cells in (5, 6, 7, 8)
+            assert cells in (3, 5, 6, 7, 8)
 
 
 def test_the_catalogue_knows_every_adversary_a_criterion_bounds() -> None:
@@ -111,6 +111,29 @@ def test_every_known_adversary_is_a_row_from_weak_to_strong(variant: Report) -> 
         else:
             assert row.belief is None
             assert row.learns
+
+
+def test_each_adversary_is_one_row_the_most_dangerous_first(variant: Report) -> None:
+    tables = threats_section(variant).tables
+    rows = matrix(variant)
+    measured = {row.adversary: row for row in rows if row.belief is not None}
+    if measured:
+        told = tables[0].rows
+        questions = [str(row[0]) for row in told]
+        assert len(set(questions)) == len(questions)
+        for question, named, moved, people, words, bounded in told:
+            worst = max(
+                (row for row in rows if row.adversary in str(named).split("; ") and row.belief),
+                key=danger,
+            )
+            assert (moved, people) == (str(worst.belief), worst.people_told)
+            assert str(moved).split(" → ")[0] in str(words)
+            assert bounded == "no criterion" or set(str(bounded).split(", ")) <= set(worst.covered)
+            assert question
+        order = [danger(measured[str(row[1]).split("; ")[0]]) for row in told]
+        if len(variant.summary.sensitive) == 1:
+            assert order == sorted(order, reverse=True)
+    assert [len(table.rows) for table in tables if table.folded] == [len(rows)]
 
 
 def test_a_threat_is_covered_by_the_criteria_of_the_policy() -> None:

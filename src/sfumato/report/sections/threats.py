@@ -109,6 +109,11 @@ class FoldedThreat:
         return f"{columns[0]}{more}" if columns else about_of(self.worst) or ""
 
     @property
+    def variants(self) -> str:
+        """Her name, and those of variants of hers, the worst first."""
+        return "; ".join(dict.fromkeys(row.adversary for row in (self.worst, *self.rows)))
+
+    @property
     def covered(self) -> tuple[str, ...]:
         """What bounds her in every column that she learns of."""
         return tuple(
@@ -378,7 +383,7 @@ def _folded_sheets(report: Report) -> Iterator[Sheet]:
     measured = tuple(
         (
             threat.question,
-            threat.name,
+            threat.variants,
             str(threat.worst.belief),
             threat.worst.people_told,
             threat.sentence,
@@ -389,7 +394,7 @@ def _folded_sheets(report: Report) -> Iterator[Sheet]:
     columns = ("asks", "known as", "before → after", "people", "in words", "bounded by")
     if measured:
         yield Sheet(columns, measured, keys=2)
-    known = {name for _, name, *_ in measured}
+    known = {threat.name for threat in worst_first(report)}
     others: dict[str, tuple[str, str, str]] = {}
     for row in matrix(report):
         entry = entry_of(row.adversary)

@@ -366,9 +366,15 @@ def command_line() -> str:
     command = typer.main.get_command(app)
     context = typer.Context(command, info_name="sfumato")
     page = get_docs_for_click(obj=command, ctx=context, name="sfumato", title="Command line")
+    page = re.sub(r"(?<=.)(?<!\*)\*(?!\*)", r"\\*", page)  # a * is a *
+    page = re.sub(r"^Example: (.+)$", r"Example: `\1`", page, flags=re.M)
+    for name in re.findall(r"^\* `([\w-]+)`: .*\.\.\.$", page, re.M):  # cut short, told whole below
+        whole = re.search(rf"^#+ `sfumato [\w ]*\b{name}`\n\n(.+)$", page, re.M)
+        assert whole is not None, name
+        page = re.sub(rf"^(\* `{name}`: ).*\.\.\.$", rf"\g<1>{whole[1]}", page, flags=re.M)
+    title, _, rest = page.partition("\n")
     about = "*This page is made of the code by `make reference`.*"
-    lines = [re.sub(r"(?<=.)(?<!\*)\*(?!\*)", r"\\*", line) for line in page.splitlines()]
-    return "\n".join([lines[0], "", about, *lines[1:]]).rstrip() + "\n"
+    return f"{title}\n\n{about}\n{rest.rstrip()}\n"
 
 
 # -- the public names ------------------------------------------------------------------------------

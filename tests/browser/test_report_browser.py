@@ -259,8 +259,7 @@ def test_texts_are_readable_in_light_and_dark(visit, dark: bool) -> None:
 
 def test_it_prints_with_every_chart_on_the_paper(visit) -> None:
     found = visit(made("lattice").to_html(), dark=True)
-    found.drawn()
-    # By its outline: no heading stands at the foot of a page without what it is about.
+    # What is flat is drawn before; the outline tells that no heading stands alone at a page's foot.
     printing = found.page.context.new_cdp_session(found.page)
     wanted = {"generateDocumentOutline": True, "generateTaggedPDF": True, "preferCSSPageSize": True}
     paper = b64decode(printing.send("Page.printToPDF", wanted)["data"])

@@ -46,7 +46,10 @@
       Plotly.react(place, chart.data, place.layout, chart.config);
     }
   });
+  let paper = false;
   const onPaper = (printed) => {
+    if (printed === paper) return;
+    paper = printed;
     if (printed) for (const place of [...waiting]) if (!inSpace(place)) draw(place);
     for (const place of drawn()) Plotly.relayout(place, printed ? { width: 860, autosize: false } : { width: null, autosize: true });
   };

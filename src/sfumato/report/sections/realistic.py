@@ -28,7 +28,7 @@ from sfumato.report.report import Evidence, Report
 
 # The observer: how much each group tells beyond what was known before, as bars. Private.
 
-_SHOWN = 12  # groups in table and chart, those that leak most
+_SHOWN, _DRAWN = 12, 6  # groups in the table and in charts, those that leak most
 _DISTANCE, _BITS = "distribution leakage", "entropy leakage (bits)"
 
 
@@ -84,8 +84,9 @@ def _asked(evidence: Evidence) -> list[tuple[Observer, Groups]]:
 def _leakage_charts(title: str, about: str, sheet: Sheet) -> Iterator[Chart]:
     """A chart for each measure: they have different units."""
     for column, unit, name in ((2, "distance", _DISTANCE), (3, "bits", _BITS)):
-        rows = [(str(row[0]), float(str(row[column]))) for row in sheet.rows]
-        who, most = max(rows, key=lambda row: row[1])
+        leaks = [(str(row[0]), float(str(row[column]))) for row in sheet.rows]
+        rows = sorted(leaks, key=lambda row: -row[1])[:_DRAWN]
+        who, most = rows[0]
         yield Chart(
             f"{name.capitalize()} of the groups that tell most: {title}",
             "bars",

@@ -65,7 +65,7 @@ from sfumato.report.sections.threats import (
     threats_section,
     worst_first,
 )
-from sfumato.report.sections.usefulness import closing_words, usefulness_section
+from sfumato.report.sections.usefulness import closing_words, usefulness_section, warnings_of
 from sfumato.utility import is_share
 
 _LINES = 3  # of each part of the first screen
@@ -178,7 +178,13 @@ def sections_of(report: Report) -> tuple[Section, ...]:
     price = SECTIONS.index(price_section)
     made = [make(report) for make in SECTIONS]
     made[price:price] = _attacks(report)
-    return tuple(section for section in (*made, notes_section(report)) if section is not None)
+    told = (section for section in (*made, notes_section(report)) if section is not None)
+    return tuple(map(_in_three_digits, told))
+
+
+def _in_three_digits(section: Section) -> Section:
+    """Enough for who decides; where a bound stands beside a figure, as many as tell them apart."""
+    return replace(section, tables=tuple(replace(sheet, digits=3) for sheet in section.tables))
 
 
 # -- documents -------------------------------------------------------------------------------------
@@ -213,7 +219,7 @@ def summary(report: Report) -> Document:
         *([] if next_steps is None else [replace(next_steps, tables=())]),
         notes_section(report),
     ]
-    return _framed(report, tuple(sections))
+    return _framed(report, tuple(map(_in_three_digits, sections)))
 
 
 def handed_out(report: Report) -> Document:
@@ -231,7 +237,10 @@ def handed_out(report: Report) -> Document:
     return _framed(
         report,
         tuple(
-            replace(one, charts=tuple(chart for chart in one.charts if chart.scriptless))
+            replace(
+                _in_three_digits(one),
+                charts=tuple(chart for chart in one.charts if chart.scriptless),
+            )
             for one in sections
             if one is not None
         ),
@@ -262,7 +271,7 @@ def _framed(
         private="describes single groups of people" if private else "",
         on_top=True,
         answer=Answer(report.status, headline(report)),
-        warnings=tuple(closing_words(report)) if private else (),
+        warnings=tuple(warnings_of(report)) if private else (),
         tiles={
             name: percentage(value) if name == KEPT or is_share(name) else cell_text(value)
             for name, value in glance(report).items()

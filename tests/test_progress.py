@@ -85,14 +85,25 @@ def phases_of(folder: Path, *arguments: object) -> list[str]:
 
 def test_every_phase_of_a_command_is_told(tmp_path: Path) -> None:
     rows, out = tmp_path / "rows.csv", tmp_path / "out"
-    whole = ["reading", "searching", "judging", "writing", "reporting"]
-    assert phases_of(tmp_path, "anonymize", rows, "--out", out) == whole
+    whole = ["reading", "searching", "judging", "writing"]
+    shown = ["reporting", "looking for advice", "attacking", "drawing the page"]
+    told = phases_of(tmp_path, "anonymize", rows, "--out", out)
+    assert (told[:4], sorted(told[4:])) == (whole, sorted(shown))
     page = tmp_path / "page.html"
     told = phases_of(tmp_path, "audit", out, "--html", page)
-    assert told == ["reading", "judging", "writing", "reporting"]
+    assert (told[:3], sorted(told[3:])) == (["reading", "judging", "writing"], sorted(shown))
     sheet = tmp_path / "map.html"
     told = phases_of(tmp_path, "compare", rows, "--sweep", "k=2,4", "--html", sheet)
-    assert told == ["reading", "searching", "judging", "writing"]
+    assert told == [*whole, "drawing the page"]
+    for words, doing in (
+        (("price", rows, "--seconds", 0.1), ["reading", "pricing", "searching"]),
+        (("characterize", rows), ["reading", "measuring combinations"]),
+        (("skyline", out, "--value", "flu"), ["reading", "attacking"]),
+        (("attack", "uniques", rows), ["reading", "attacking"]),
+        (("attack", "intersect", out, out, "--targets", rows), ["reading", "attacking"]),
+        (("attack", "relative", out, "--victim", "age=30"), ["reading", "attacking"]),
+    ):
+        assert phases_of(tmp_path, *words)[: len(doing)] == doing
 
 
 @pytest.fixture

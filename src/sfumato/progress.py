@@ -1,9 +1,9 @@
 """What is being done, for whoever waits: on stderr, on a terminal only, after a second.
 
-Long work has phases (reading, searching, judging, reporting, writing), each begun where its code
-is; work that knows how many steps it takes counts them with a Ticker, whose bar takes the place of
-the phase's line. Work that counts its steps can be given a time limit: it is stopped at the step
-after which the time is over.
+Long work has phases (reading, drafting, searching, judging, attacking, ...), each begun where its
+code is; work that knows how many steps it takes counts them with a Ticker, whose bar takes the
+place of the phase's line. Work that counts its steps can be given a time limit: it is stopped at
+the step after which the time is over.
 """
 
 from __future__ import annotations
@@ -22,7 +22,19 @@ _PATIENCE = 1.0  # seconds before anything appears
 _BAR = 16  # columns of the bar, however long the label is
 _BESIDE = 15  # columns of the percentage and the time that is left, with what is between them
 
-Phase = Literal["reading", "searching", "judging", "reporting", "writing"]
+Phase = Literal[
+    "reading",
+    "drafting a policy",
+    "searching",
+    "judging",
+    "attacking",
+    "looking for advice",
+    "measuring combinations",
+    "pricing",
+    "reporting",
+    "drawing the page",
+    "writing",
+]
 Listener = Callable[[Phase], None]
 
 

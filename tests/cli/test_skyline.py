@@ -298,7 +298,7 @@ def test_the_papers_opening_example(hospital) -> None:
 def test_whose_records_they_are_is_private(hospital) -> None:
     folder = hospital[0].parent
     point = ("--value", "AIDS", "--point", "0,1,1")
-    run = skyline(hospital, *point, "--table", folder / "patients.csv")
+    run = skyline(hospital, *point, "--table", folder / "patients.csv", "--verbose")
     assert "somebody whose target is in the group age 2*, sex *, zip 1234*" in " ".join(
         run.stdout.split()
     )

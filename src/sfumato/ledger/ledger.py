@@ -25,6 +25,7 @@ from sfumato.files import new_file, note_standing
 from sfumato.ledger.content import pack, unpack
 from sfumato.ledger.spent import Spent, add_up
 from sfumato.notebook import Displayed
+from sfumato.progress import phase
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.release import Release
 
@@ -361,6 +362,7 @@ class Ledger(Displayed):
             promised.append((about or EVERYBODY, new.guarantee))
         return add_up(promised)
 
+    @phase("judging")
     def check(
         self,
         new: Release,

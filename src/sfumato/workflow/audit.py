@@ -223,11 +223,13 @@ class Audited:
     policy: Policy | None
     threshold: float
 
+    @phase("attacking")
     def late_threats(self) -> list[Threat]:
         """The threats that only a report that is shown has worked out."""
         late = stand_in_threats(self.seen, "when shown", _named(self.threats))
         return _covered(late, self.judged, self.seen)
 
+    @phase("looking for advice")
     def advice(self) -> Advice:
         """What could be done about it."""
         criteria = [criterion for criterion, _ in self.judged]

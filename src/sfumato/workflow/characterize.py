@@ -13,7 +13,7 @@ import numpy as np
 from sfumato.adversaries.leakage.metrics import named_metrics
 from sfumato.adversaries.priors import FewerColumns, PriorGiven, parse_prior
 from sfumato.counts.marginals import Marginal
-from sfumato.progress import Ticker
+from sfumato.progress import Ticker, phase
 from sfumato.release.build import BETWEEN
 from sfumato.release.release import Release
 from sfumato.report.characterization import Characterization, CombinationFinding
@@ -46,6 +46,7 @@ from sfumato.workflow.combinations import (
 )
 
 
+@phase("measuring combinations")
 def characterize(
     subject: Table | Release,
     max_size: int = 3,

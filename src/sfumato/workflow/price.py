@@ -31,7 +31,7 @@ from sfumato.criteria.base import parameter
 from sfumato.errors import InputError, NoSafeRelease, SfumatoError, expect
 from sfumato.numbers import Codes, Ints, offsets_of, rows_of
 from sfumato.policy.model import Policy
-from sfumato.progress import OutOfTime, Ticker, time_limit
+from sfumato.progress import OutOfTime, Ticker, phase, time_limit
 from sfumato.release.build import build_release
 from sfumato.release.description import Regions
 from sfumato.release.made import MadeHere, Placement
@@ -79,6 +79,7 @@ class _Tried:
     reason: str = ""
 
 
+@phase("pricing")
 def price(
     table: Table,
     policy: Policy,

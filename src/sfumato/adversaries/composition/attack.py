@@ -78,6 +78,7 @@ from sfumato.adversaries.priors import PriorGiven, parse_prior
 from sfumato.errors import InputError, did_you_mean, list_some, name_some
 from sfumato.notebook import Displayed
 from sfumato.numbers import Floats, offsets_of
+from sfumato.progress import phase
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -246,6 +247,7 @@ class Intersector:
         )
 
 
+@phase("attacking")
 def intersection_attack(
     releases: Sequence[Release],
     targets: object,

@@ -44,7 +44,7 @@ from sfumato.adversaries.base import BeliefChange, Threat, moved
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, ResourceError, did_you_mean, expect, quoted
 from sfumato.numbers import Codes, Floats, Ints, sums_by
-from sfumato.progress import Ticker
+from sfumato.progress import Ticker, phase
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
@@ -133,6 +133,7 @@ class SpecialUniques:
         ]
 
 
+@phase("attacking")
 def special_uniques(
     subject: Table | Release,
     size: int = 3,

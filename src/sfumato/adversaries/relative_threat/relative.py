@@ -66,6 +66,7 @@ from sfumato.adversaries.relative_threat.samplers import (
     made_up_cases,
 )
 from sfumato.errors import InputError, ResourceError, did_you_mean, expect, name_some, quoted
+from sfumato.progress import phase
 from sfumato.release.build import checked_joint, joint_groups
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
@@ -175,6 +176,7 @@ class MembershipAttacker:
             {column: float(chance) for column, chance in by_column.items() if chance},
         )
 
+    @phase("attacking")
     def attack(self, release: Release, groups: Groups | None = None) -> RelativeThreat:
         if self.joint:
             groups = joint_groups(release, self.joint)

@@ -48,6 +48,7 @@ from sfumato.adversaries.skyline.facts import (
     name_of,
 )
 from sfumato.errors import InputError, ResourceError, expect, quoted
+from sfumato.progress import phase
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
 from sfumato.table import Table
@@ -104,6 +105,7 @@ def belief(
     return asked.answer(facts)
 
 
+@phase("attacking")
 def beliefs(
     release: Release | Table | Groups,
     target: Person,

@@ -38,6 +38,7 @@ from sfumato.adversaries.skyline.breach import (
 from sfumato.errors import InputError
 from sfumato.notebook import Displayed
 from sfumato.numbers import Ints, tallied_offsets
+from sfumato.progress import phase
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
@@ -385,6 +386,7 @@ class _LooseValues:
         return False
 
 
+@phase("attacking")
 def skylines(
     release: Release,
     confidence: float,

@@ -42,6 +42,7 @@ from sfumato.policy.rules.base import RuleSet
 from sfumato.policy.rules.free_text import FreeText
 from sfumato.policy.toml import parse_policy
 from sfumato.policy.toml_text import toml_value
+from sfumato.progress import phase
 from sfumato.release.handed_out import ColumnCells
 from sfumato.schema.domain import Domain
 from sfumato.schema.recipes import Intervals
@@ -172,6 +173,7 @@ def draft_policy(
     return draft_for(source, Reading(**options), rows, asked=asked)
 
 
+@phase("drafting a policy")
 def draft_for(
     source: object,
     reading: Reading,

@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
 from sfumato.errors import InputError, name_some
+from sfumato.progress import phase
 from sfumato.report.document import (
     BOUND,
     Chart,
@@ -87,6 +88,7 @@ class Explained:
                 )
 
 
+@phase("drawing the page")
 def document_page(document: Document) -> str:
     """Every section of the document, private ones too: callers choose what they pass."""
     charts = [chart for section in document.sections for chart in section.charts]

@@ -248,7 +248,7 @@ def _gist(
 ) -> Gist:
     """The points that allow least, or the values that do; how sure a worst case is."""
     sure = [
-        f"knowing {one.point}, {'at most ' * one.at_most}{chance(float(one.confidence))} sure"
+        f"knowing {one.point}, she is {'at most ' * one.at_most}{chance(float(one.confidence))} sure"
         for one in groundings
     ]
     told = {"Mind": " ".join(as_if), "Worst case": "; ".join(sure)}

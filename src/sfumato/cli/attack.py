@@ -439,7 +439,7 @@ def rows(
 ) -> None:
     """Find whom several known rows leave, and what these say together (rows = "unlinked").
 
-    Example: sfumato attack rows release --policy policy.toml --knows 1 --knows all
+    Example: sfumato attack rows visits.csv --policy visits.toml --knows 1 --knows all
     """
     from sfumato.cli.options import load_rules, read_judged
     from sfumato.cli.show import show_document

@@ -35,7 +35,7 @@ def hierarchy(
     Dates, ICD-10 codes, ages and codes of places are recognised; other numbers are cut at round
     bounds into about equal parts, other categories put together with their neighbours.
 
-    Example: sfumato hierarchy patients.csv diagnosis --out diagnosis.csv
+    Example: sfumato hierarchy patients.csv age --out age.csv
     """
     from sfumato.files import check_new_file
     from sfumato.policy.draft.propose import propose_for

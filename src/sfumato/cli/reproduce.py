@@ -46,7 +46,7 @@ def reproduce(
 ) -> None:
     """Run the experiments of one of the papers behind Sfumato, and put print beside ours.
 
-    Example: sfumato reproduce realistic --data data --out realistic
+    Example: sfumato reproduce leakage --quick --out leakage
     """
     from sfumato.cli.show import show_document
     from sfumato.files import check_new_file, check_new_folder, write_text

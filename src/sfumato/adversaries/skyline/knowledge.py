@@ -394,10 +394,7 @@ def skylines(
     sensitive: str | None = None,
     case: Case | None = None,
 ) -> list[KnowledgeSkyline]:
-    """The skyline of a value, or of all of them, at one confidence.
-
-    Of several sensitive columns the one that has the value is taken, unless `sensitive` names it.
-    """
+    """The skyline of a value, in the column that has it or `sensitive` names, or of all of them."""
     check_confidence(confidence)
     columns = [sensitive] if sensitive is not None else list(release.schema.sensitive)
     if not columns:

@@ -248,7 +248,7 @@ def _gist(
 ) -> Gist:
     """The points that allow least, or the values that do; how sure a worst case is."""
     sure = [
-        f"knowing {one.point}, she is {'at most ' * one.at_most}{chance(float(one.confidence))} sure"
+        f"who knows {one.point} is {'at most ' * one.at_most}{chance(float(one.confidence))} sure"
         for one in groundings
     ]
     told = {"Mind": " ".join(as_if), "Worst case": "; ".join(sure)}
@@ -256,7 +256,8 @@ def _gist(
         given = [one.value for one in skylines if one.status == "none_safe"]
         told["Given away"] = list_some(given, 5) if given else "no value, by the release alone"
         order = sorted(skylines, key=lambda one: (one.status != "none_safe", _room(one)))
-        return Gist(told, summary_sheet(order).taking("value", "safe", *KINDS, "column"), "")
+        sheet = summary_sheet(order)
+        return Gist(told, sheet.taking(*sheet.columns[1:], sheet.columns[0]), "")
     (only,) = skylines
     points = sorted(only.points, key=sum)
     rows = tuple(tuple(_cell(only, axis, n) for axis, n in enumerate(point)) for point in points)

@@ -142,11 +142,11 @@ class FoldedThreat:
         return any(row.people and not row.covered for row in self.rows)
 
 
-def danger(row: ThreatRow) -> tuple[bool, bool, float, float]:
-    """What is worse is larger: she learns something, nothing bounds her, how sure she becomes."""
+def danger(row: ThreatRow) -> tuple[bool, float, float]:
+    """What is worse is larger: she learns something, how sure she becomes, how far that moved."""
     if row.belief is None:
-        return False, False, 0.0, 0.0
-    return bool(row.people), not row.covered, row.belief.after, row.belief.factor
+        return False, 0.0, 0.0
+    return bool(row.people), row.belief.after, row.belief.factor
 
 
 def worst_first(report: Report) -> list[FoldedThreat]:

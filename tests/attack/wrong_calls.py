@@ -282,6 +282,7 @@ def right_calls(folder: Path) -> list[Call]:
         call("knowledge_skyline", groups, "flu", 0.9, case="single"),
         call("linkage", release),
         call("mask", [3, 2]),
+        call("notebook_html", sf.audit(release, policy)),
         call("prefix", 3, 2),
         call("propose_hierarchy", pa.table({"age": [1, 2, 3, 4]}), "age", levels=2),
         call("point", f"{saved}#1", table, policy),

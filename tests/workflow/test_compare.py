@@ -464,7 +464,9 @@ class Fetched(HTMLParser):
         self.tags.append(tag)
         given = dict(attrs)
         self.addresses += [
-            f"{tag} {name}" for name in ("src", "href", "srcset", "data", "action") if name in given
+            f"{tag} {name}"
+            for name in ("src", "href", "srcset", "data", "action")
+            if not str(given.get(name, "#")).startswith("#")  # words lead to the page's own end
         ]
         if given.get("http-equiv") == "Content-Security-Policy":
             self.policy = given["content"] or ""

@@ -172,10 +172,10 @@ def _sort(cell: object) -> str | None:
 def numbers_of(chart: Chart) -> Sheet | None:
     """The points of a chart as a table; None where they are too many to be read.
 
-    A map has none: a table that says more stands beside it. Bars that lie are one.
+    Bars that lie are one.
     """
     many = sum(len(one.x) for one in chart.series)
-    if chart.kind == "map" or chart.lying or not 0 < many <= _MOST_NUMBERS:
+    if chart.lying or not 0 < many <= _MOST_NUMBERS:
         return None
     first = chart.series[0]
     alike = all(list(one.x) == list(first.x) and one.text is None for one in chart.series)
@@ -188,8 +188,9 @@ def numbers_of(chart: Chart) -> Sheet | None:
     if alike and chart.kind != "cloud":
         names = tuple(one.name for one in chart.series)
         rows = zip(first.x, *(one.y for one in chart.series), strict=True)
-        shares = names if chart.kind == "shares" else ()
-        return Sheet((chart.x, *names), tuple(rows), percent=shares)
+        shares = names if chart.kind == "shares" or "y" in chart.percent else ()
+        across = (chart.x,) if "x" in chart.percent else ()
+        return Sheet((chart.x, *names), tuple(rows), percent=(*across, *shares))
     columns = ["series", chart.x, chart.y]
     columns += [chart.z] if chart.kind == "cloud" else []
     named = any(one.text is not None for one in chart.series)
@@ -198,9 +199,14 @@ def numbers_of(chart: Chart) -> Sheet | None:
         for at in range(len(one.x)):
             row: list[object] = [one.name, one.x[at], one.y[at]]
             row += [one.z[at]] if one.z is not None else []
-            row += [one.text[at] if one.text is not None else ""] if named else []
+            told = "" if one.text is None else one.text[at].replace("\n", ", ")
+            row += [told] if named else []
             listed.append(tuple(row))
-    return Sheet((*columns, *(["what it is"] if named else [])), tuple(listed))
+    columns += ["what it is"] if named else []
+    in_percent = [
+        title for axis, title in zip("xy", columns[1:3], strict=True) if axis in chart.percent
+    ]
+    return Sheet(tuple(columns), tuple(listed), percent=tuple(in_percent))
 
 
 def figure_named(document: Document, name: str) -> Figure:

@@ -115,6 +115,16 @@ def test_private_sections_are_told_by_no_renderer_unless_asked(name: str) -> Non
     assert bool(private) is (name == "characterization")
 
 
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_page_says_whether_it_may_be_handed_out_and_cites_no_file(name: str) -> None:
+    page = Page(told(name).to_html())
+    text = " ".join(page.texts)
+    private = bool(told(name).private)
+    assert ("Private: this page" in text, "Public: this page" in text) == (private, not private)
+    cells = " ".join(cell for table in page.tables for row in table for cell in row)
+    assert not re.search(r"result\.json|\bclass \d|\bnode \d", f"{text} {cells}")
+
+
 def test_renderers_know_documents_only() -> None:
     """A page of any document is written without the code of another; so a new one needs none."""
     allowed = {f"sfumato.report.{name[:-3].replace('/', '.')}" for name in RENDERERS}

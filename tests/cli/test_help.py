@@ -17,7 +17,7 @@ import typer
 import sfumato as sf
 from sfumato.cli.main import app
 from sfumato.datasets.census import census, census_policy
-from tests.cli.test_several_rows import POLICY, ROWS
+from tests.cli.visits import POLICY, ROWS
 from tests.program import sfumato
 
 

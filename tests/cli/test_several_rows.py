@@ -11,31 +11,8 @@ from pathlib import Path
 import pytest
 
 import sfumato as sf
+from tests.cli.visits import POLICY, ROWS
 from tests.program import sfumato
-
-POLICY = """
-[schema]
-quasi = ["age", "ward"]
-sensitive = "ill"
-person = "id"
-rows = "unlinked"
-
-[[require]]
-kind = "k-anonymity"
-k = 2
-"""
-ROWS = """id,age,ward,ill
-a,20,x,flu
-a,20,x,gout
-a,30,y,flu
-b,20,x,flu
-b,30,y,HIV
-c,20,x,gout
-c,20,x,HIV
-d,30,y,flu
-d,40,y,flu
-e,40,y,gout
-"""
 
 
 @pytest.fixture(scope="module")

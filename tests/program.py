@@ -7,6 +7,7 @@ nothing more, unless signals, pipes or a dying process are the question: those t
 from __future__ import annotations
 
 import io
+import os
 import signal
 import subprocess
 import sys
@@ -24,23 +25,32 @@ _SIGNALS = [
 
 
 class _Stream(io.TextIOWrapper):
-    """Standard output to a file: bytes are kept, and it is no terminal."""
+    """Standard output to a file: bytes are kept, and it is no terminal unless it plays one."""
 
-    def __init__(self) -> None:
-        self.kept = io.BytesIO()
+    def __init__(self, *, terminal: bool = False) -> None:
+        self.kept, self.terminal = io.BytesIO(), terminal
         super().__init__(self.kept, encoding="utf-8", newline="", write_through=True)
+
+    def isatty(self) -> bool:
+        return self.terminal
 
     def text(self) -> str:
         self.flush()
         return self.kept.getvalue().decode("utf-8").replace("\r\n", "\n")
 
 
-def sfumato(*arguments: object) -> CompletedProcess[str]:
-    """Run the program with these arguments; its exit code and all it printed."""
+def sfumato(*arguments: object, terminal: int = 0) -> CompletedProcess[str]:
+    """Run the program with these arguments; its exit code and all it printed.
+
+    `terminal`: as it looks on a terminal of so many columns, without colours.
+    """
     words = [str(argument) for argument in arguments]
-    out, err, before = _Stream(), _Stream(), {n: signal.getsignal(n) for n in _SIGNALS}
+    out, err = _Stream(terminal=terminal > 0), _Stream()
+    before = {n: signal.getsignal(n) for n in _SIGNALS}
+    dumb = {"COLUMNS": str(terminal), "LINES": "50", "TERM": "dumb"} if terminal else {}
     code: Any = 0
-    with mock.patch.multiple(sys, argv=["sfumato", *words], stdout=out, stderr=err):
+    as_started = mock.patch.multiple(sys, argv=["sfumato", *words], stdout=out, stderr=err)
+    with as_started, mock.patch.dict(os.environ, dumb):
         try:
             run()
         except SystemExit as left:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 import typer
@@ -60,6 +61,13 @@ def hierarchy(
             smallest = "fewer than 5" if rows is None else f"{rows:,}"
             many = "1 label" if labels == 1 else f"{labels:,} labels"
             say(f"# level {place}: {many}, the smallest of {smallest} rows")
-        say("\n".join(lines))
+        say("\n".join(map(_wrapped, lines)))
     if out is not None:
         say(f"Saved (private, it lists every value): {out}", err=True)
+
+
+def _wrapped(line: str) -> str:
+    """A line of a policy for a terminal: a list of numbers may go on below, a text stays whole."""
+    if '"' in line:
+        return line
+    return fill(line, 80, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)

@@ -139,9 +139,8 @@ show(report.brief(private=False), console)
 print(json.dumps({
     "terminal": console.export_text(),
     "json": report.to_json(),
-    "markdown": report.to_markdown(),
     "html": report.to_html(),
-    "public": report.public().to_markdown(),
+    "public": report.public().to_html(),
 }))
 """
 
@@ -149,7 +148,7 @@ print(json.dumps({
 def test_a_column_of_the_threat_matrix(tmp_path: Path) -> None:
     changed(COLUMN, tmp_path)
     told = json.loads(python(tmp_path, SHOWN))
-    for form in ("terminal", "markdown", "html", "public"):
+    for form in ("terminal", "html", "public"):
         assert "rows compared" in told[form], form
     found = {row["adversary"]: row["compared"] for row in json.loads(told["json"])["threats"]}
     assert found.pop("marketer") == 4

@@ -350,7 +350,7 @@ def test_the_report_tells_how_much_was_seen_and_how_near_it_is() -> None:
     found = release.made.findings.search
     assert not found.exact
     told = sf.audit(release, policy).to_json()
-    assert f"{len(found.nodes)} of {math.prod(found.heights)} nodes" in told
+    assert f"{len(found.nodes)} of {math.prod(found.heights)} choices of levels" in told
     assert f"costs at most {found.gap:.2g} more than the best of all" in told
     assert found.seen.split(",")[0] in told
 

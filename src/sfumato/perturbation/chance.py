@@ -443,7 +443,7 @@ class RankSwap(NumberPerturbation):
 
     @property
     def for_recipients(self) -> str:
-        return "the column by itself is as it was; what it has to do with others is weaker"
+        return "over everybody in the table it is as it was; ties to other columns are weaker"
 
     def undo(
         self, domain: Domain, people: Floats, prior: Mapping[str, float] | None = None

@@ -135,7 +135,7 @@ class ColumnMicroaggregation(NumberPerturbation):
 
     @property
     def for_recipients(self) -> str:
-        return "means of the whole column are kept, up to rounding; its spread is smaller"
+        return "the mean over everybody in the table is kept, up to rounding; its spread is smaller"
 
 
 def _runs(values: Floats, people: Ints, k: int) -> Ints:

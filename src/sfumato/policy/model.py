@@ -181,12 +181,16 @@ class Policy:
 
     def public(self) -> dict[str, object]:
         """What may be told of the policy with a release: how it was made, by which bounds."""
-        return {
+        told: dict[str, object] = {
             "require": [str(criterion) for criterion in self.require],
             "anonymizer": self.maker.name,
             "utility": self.utility,
             "suppression": self.suppression,
-        } | ({} if self.profile is None else {"profile": self.profile.name})
+        }
+        if self.profile is not None:
+            told["profile"] = self.profile.name
+            told |= {"stated_by_owner": said} if (said := self.profile.statements) else {}
+        return told
 
     def save(self, path: str | Path) -> None:
         """Write the policy as TOML that `load` reads back as an equal policy."""

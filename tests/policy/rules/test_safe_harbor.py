@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -258,12 +259,45 @@ def test_what_may_be_an_identifier_is_asked() -> None:
         {"zip_population": 3},
         {"zip_population": {"13": 5}},
         {"zip_population": "no"},
+        {"no_identifiers": "steps"},
     ],
 )
 def test_wrong_keys_are_refused_in_one_line(given: dict[str, object]) -> None:
     with pytest.raises(sf.PolicyError) as refused:
         sf.SafeHarbor(**given)  # type: ignore[arg-type]
     assert "\n" not in str(refused.value)
+
+
+def test_the_owner_may_answer_what_only_she_can_tell(tmp_path: Path) -> None:
+    """Ten digits that are no phones; whatever can be told from the cells stays against it."""
+    columns = {"balance": some("61755501{0:02d}"), "contact": some("617-555-01{0:02d}")}
+    asked = judged(columns)["(D)"].reason
+    assert "balance: 40 cells with ten digits" in asked
+    assert "no_identifiers = [...]" in asked
+    answered = judged(columns, no_identifiers=["balance", "contact"])["(D)"]
+    assert answered.status == "violated"
+    alone = {"balance": columns["balance"]}
+    assert judged(alone)["(D)"].status == "cannot_judge"
+    with pytest.raises(sf.PolicyError, match="'ballance' is not published; published are group"):
+        judged(alone, no_identifiers=["ballance"])
+
+    rules = sf.SafeHarbor(no_actual_knowledge=True, no_identifiers=["balance"])
+    policy = sf.Policy([sf.KAnonymity(1)], sf.Lattice(), profile=rules)
+    schema = sf.Schema(["group"], keep=["balance"])
+    table = pa.table({"group": ["a", "b"] * (ROWS // 2), **alone})
+    release = sf.anonymize(sf.read(table, schema), policy)
+    report = sf.audit(release, policy)
+    assert report.rules is not None
+    assert report.rules.status == "holds"
+    told = {one.name: one.reason for one in report.public().rules.paragraphs}  # type: ignore[union-attr]
+    assert [name for name, reason in told.items() if reason] == ["(D)", "(R)", "(ii)"]
+    assert {*told.values()} == {"", "stated by the owner, not checked"}
+    release.save(tmp_path / "out", policy=policy)
+    manifest = json.loads((tmp_path / "out" / "public" / "manifest.json").read_text())
+    said = {"no_actual_knowledge": True, "no_identifiers": ["balance"]}
+    assert manifest["policy"]["stated_by_owner"] == said
+    policy.save(tmp_path / "policy.toml")
+    assert sf.Policy.load(tmp_path / "policy.toml").profile == rules
 
 
 def test_whose_rows_they_are_is_handed_out_with_a_file_and_not_with_its_release(

@@ -265,3 +265,18 @@ def test_perturbed_columns_state_their_mechanism_and_nothing_of_the_table(tmp_pa
     manifest = json.loads((public / "manifest.json").read_text())
     seen = codebook_of(sf.read_release(public, schema), manifest)
     assert json.loads(seen.to_json()) == book
+
+
+def test_centres_and_perturbed_columns_promise_no_more_than_they_keep(tmp_path: Path) -> None:
+    """Sensitive values beside centres are exact; of perturbed columns only the table's is kept."""
+    schema = sf.Schema(["age"], "disease", keep=["income"])
+    for done in (sf.RankSwap(10), sf.ColumnMicroaggregation(3)):
+        policy = sf.Policy([sf.KAnonymity(3)], sf.Microaggregation(3), perturb={"income": done})
+        release = sf.anonymize(sf.read(CENSUS, schema), policy, seed=1)
+        book = told(release.save(tmp_path / done.kind) / "public")
+        assert [(one["counts_by"], one.get("sure")) for one in book["questions"]] == [
+            (["age"], None),
+            (["disease"], 1.0),
+        ]
+        (words,) = (line for line in book["analysis"] if line.startswith("income: "))
+        assert "over everybody in the table" in words

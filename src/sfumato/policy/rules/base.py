@@ -20,19 +20,22 @@ from sfumato.release.release import Release
 
 NO_ADVICE = "Facts about this file, measured by the text named; no legal advice."
 FREE_TEXT = "free text"
+STATED = "stated by the owner, not checked"
 
 
 @dataclass(frozen=True)
 class Paragraph:
     """`name` is its number in the text, `statement` what it asks in short, `reason` why so.
 
-    `reason` counts cells and people: it is its owner's.
+    `reason` counts cells and people: it is its owner's. `stated`: the owner's word is in it, which
+    everybody is told.
     """
 
     name: str
     statement: str
     status: Status
     reason: str = ""
+    stated: bool = False
 
     @property
     def answered(self) -> bool:
@@ -59,8 +62,11 @@ class RuleFinding:
         return [paragraph for paragraph in self.paragraphs if paragraph.status == status]
 
     def public(self) -> RuleFinding:
-        """Without reasons: they count single cells."""
-        bare = (replace(paragraph, reason="") for paragraph in self.paragraphs)
+        """Without reasons: they count single cells. That its owner stated it is told."""
+        bare = (
+            replace(paragraph, reason=STATED if paragraph.stated else "")
+            for paragraph in self.paragraphs
+        )
         return replace(self, paragraphs=tuple(bare))
 
 
@@ -93,6 +99,11 @@ class RuleSet(ABC):
     def paragraphs(self, judged: JudgedRelease) -> Iterator[Paragraph]:
         """Every paragraph with its status."""
 
+    @property
+    def statements(self) -> dict[str, object]:
+        """What holds by its owner's word alone, as it is told with the release."""
+        return {}
+
     def judge(self, judged: JudgedRelease) -> RuleFinding:
         found = RuleFinding(self.name, self.source, tuple(self.paragraphs(judged)))
         for column in judged.columns:
@@ -107,19 +118,27 @@ def unread(name: str, statement: str) -> Paragraph:
 
 @dataclass(frozen=True)
 class Against:
-    """What speaks against a paragraph; not `sure`: it may, and nobody can tell."""
+    """What speaks against a paragraph; not `sure`: it may, and nobody can tell but the owner.
+
+    `stated`: the owner says that it does not.
+    """
 
     reason: str
     sure: bool = True
+    stated: bool = False
 
 
 def settled(name: str, statement: str, found: Iterable[Against]) -> Paragraph:
     """A paragraph that holds unless something speaks against it, or may do so."""
     listed = list(found)
     sure = dict.fromkeys(against.reason for against in listed if against.sure)
-    unsure = dict.fromkeys(against.reason for against in listed if not against.sure)
+    stated = dict.fromkeys(f"{against.reason} ({STATED})" for against in listed if against.stated)
+    unsure = dict.fromkeys(
+        against.reason for against in listed if not against.sure and not against.stated
+    )
     status: Status = "violated" if sure else "cannot_judge" if unsure else "holds"
-    return Paragraph(name, statement, status, "; ".join([*sure, *unsure]))
+    reason = "; ".join([*sure, *unsure, *stated])
+    return Paragraph(name, statement, status, reason, stated=bool(stated))
 
 
 def counted(column: str, cells: int, what: str) -> str:

@@ -16,8 +16,8 @@ import csv
 import datetime as dt
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import ClassVar
@@ -27,6 +27,7 @@ from sfumato.errors import PolicyError, other_than_file, quoted
 from sfumato.policy.draft.words import subjects_of, tokens_of
 from sfumato.policy.rules.base import (
     FREE_TEXT,
+    STATED,
     Against,
     JudgedRelease,
     Paragraph,
@@ -99,8 +100,18 @@ class SafeHarbor(RuleSet):
     """The owner states (ii), that nothing known to him lets the file identify anybody; no program
     can check it. Example: `no_actual_knowledge = true`.
     """
+    no_identifiers: Sequence[str] = ()
+    """Columns of which the owner states that they hold none of the eighteen, where a program asks
+    and cannot tell: ten digits that are no phones. Example: `no_identifiers = ["steps_walked"]`.
+    """
 
     def __post_init__(self) -> None:
+        named = self.no_identifiers
+        if isinstance(named, str) or not all(isinstance(name, str) for name in named):
+            raise PolicyError(
+                f"{self.name}: no_identifiers must be a list of columns, such as ['steps_walked']"
+            )
+        object.__setattr__(self, "no_identifiers", tuple(named))
         if not isinstance(self.as_of, int) or not 1900 <= self.as_of <= 2200:
             raise PolicyError(f"{self.name}: as_of = {quoted(self.as_of)} must be a year")
         if not isinstance(self.no_actual_knowledge, bool):
@@ -145,15 +156,34 @@ class SafeHarbor(RuleSet):
         if judged.handed_out is None:
             yield unread("(A)-(R)", "none of the eighteen identifiers")
         else:
+            self._check_stated(judged.handed_out)
             yield from self._identifiers(judged.handed_out)
             yield text_paragraph(judged, FREE_TEXT)
         known: Status = "holds" if self.no_actual_knowledge else "cannot_judge"
         why = (
-            "stated by the owner, not checked"
+            STATED
             if self.no_actual_knowledge
             else "only its owner can say so: no_actual_knowledge = true under [profile]"
         )
-        yield Paragraph("(ii)", "no actual knowledge that it could identify", known, why)
+        statement = "no actual knowledge that it could identify"
+        yield Paragraph("(ii)", statement, known, why, stated=self.no_actual_knowledge)
+
+    @property
+    def statements(self) -> dict[str, object]:
+        said: dict[str, object] = {}
+        if self.no_actual_knowledge:
+            said["no_actual_knowledge"] = True
+        return said | ({"no_identifiers": [*self.no_identifiers]} if self.no_identifiers else {})
+
+    def _check_stated(self, published: HandedOut) -> None:
+        """A statement about a column that is not there is a mistake, and would tell its name."""
+        there = [column.name for column in published.columns]
+        for name in self.no_identifiers:
+            if name not in there and name not in published.unseen:
+                raise PolicyError(
+                    f"{self.name}: no_identifiers: column {quoted(name)} is not published; "
+                    f"published are {', '.join(there)}"
+                )
 
     def _identifiers(self, published: HandedOut) -> Iterator[Paragraph]:
         """The eighteen, in their order."""
@@ -163,7 +193,14 @@ class SafeHarbor(RuleSet):
         rules["B"] = "no place smaller than a state but ZIP3", self._places
         rules["C"] = "years only, 90 and over", self._dates
         for letter, (statement, rule) in sorted(rules.items()):
-            found = [against for column in published.columns for against in rule(column)]
+            found = [
+                replace(against, stated=not against.sure and column.name in self.no_identifiers)
+                for column in published.columns
+                for against in rule(column)
+            ]
+            if any(not against.sure and not against.stated for against in found):
+                answer = "if they are none, say so: no_identifiers = [...] under [profile]"
+                found.append(Against(answer, sure=False))
             if letter == "R" and published.unseen:
                 found.append(Against(f"{', '.join(published.unseen)}: not looked at", sure=False))
             yield settled(f"({letter})", statement, found)

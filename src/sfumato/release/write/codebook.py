@@ -14,7 +14,7 @@ import datetime as dt
 import io
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any, Literal
@@ -453,7 +453,7 @@ def _questions(release: Release, shown: Sequence[ShownColumn]) -> tuple[CountQue
         return (CountQuestion((*names, *sensitive), None, "off by the noise alone"),)
     if described.centroids:
         words = "an estimate: centres are near people's values, and nothing says how near"
-        return tuple(CountQuestion((name,), None, words) for name in names)
+        return (*(CountQuestion((name,), None, words) for name in names), *_of_sensitive(release))
     release = release.by_row or release
     rows = release.groups.published_rows.astype(np.float64)
     total = float(rows.sum()) or 1.0
@@ -467,16 +467,16 @@ def _questions(release: Release, shown: Sequence[ShownColumn]) -> tuple[CountQue
     if described.exact:
         words = "an estimate: whose value it is, is told by bucket only"
         return (*questions, *(CountQuestion((name, *sensitive), None, words) for name in names))
+    return (*questions, *_of_sensitive(release))
+
+
+def _of_sensitive(release: Release) -> Iterator[CountQuestion]:
+    """Counts by sensitive columns whose values stand beside people."""
     by_chance = {name for name, done in release.perturbed.items() if done.by_chance}
-    return (
-        *questions,
-        *(
-            CountQuestion((name,), None, "an estimate: values were altered by chance")
-            if name in by_chance
-            else CountQuestion((name,), 1.0, _in_words(1.0))
-            for name in sensitive
-        ),
-    )
+    altered = "an estimate: values were altered by chance"
+    for name in release.schema.sensitive:
+        sure, words = (None, altered) if name in by_chance else (1.0, _in_words(1.0))
+        yield CountQuestion((name,), sure, words)
 
 
 def _sure(release: Release, shown: Sequence[ShownColumn]) -> list[np.ndarray[Any, Any]]:

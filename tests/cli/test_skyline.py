@@ -77,6 +77,12 @@ def test_every_value_is_summarized(files) -> None:
     assert len(summary["tables"][0]["rows"]) == 6
 
 
+def test_values_given_away_are_named_first_to_people(files) -> None:
+    run = skyline(files, "--all-values", "--confidence", "0.5")
+    assert run.returncode == 1
+    assert "Given away  clerk" in run.stdout
+
+
 def test_only_one_column_is_asked_when_named(files) -> None:
     run = skyline(files, "--all-values", "--sensitive", "job", "--confidence", "1", "--json")
     found = json.loads(run.stdout)["facts"]["skylines"]

@@ -255,7 +255,9 @@ def _gist(
     if len(skylines) > 1:
         given = [one.value for one in skylines if one.status == "none_safe"]
         told["Given away"] = list_some(given, 5) if given else "no value, by the release alone"
-        order = sorted(skylines, key=lambda one: (one.status != "none_safe", _room(one)))
+        order = sorted(
+            skylines, key=lambda one: (one.status != "none_safe", not one.points, _room(one))
+        )
         sheet = summary_sheet(order)
         return Gist(told, sheet.taking(*sheet.columns[1:], sheet.columns[0]), "")
     (only,) = skylines
@@ -403,7 +405,7 @@ def _largest(found: KnowledgeSkyline) -> tuple[int, ...]:
 
 
 def _room(found: KnowledgeSkyline) -> int:
-    return sum(_largest(found))
+    return sum(_largest(found)) if found.points else 0
 
 
 def _cell(found: KnowledgeSkyline, axis: int, number: int) -> object:

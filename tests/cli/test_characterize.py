@@ -37,7 +37,7 @@ def test_tables_a_page_and_what_is_private(files, tmp_path: Path) -> None:
     assert "The worst class" not in run.stdout
     assert f"Saved: {page}" in run.stderr
     text = page.read_text(encoding="utf-8")
-    assert "Plotly.newPlot" in text
+    assert "Which columns give people away?" in text
     assert "The worst class" not in text
     content = json.loads(private.read_text(encoding="utf-8"))
     assert "People" in [section["title"] for section in content["sections"]]

@@ -198,7 +198,7 @@ def test_a_ledger_from_beginning_to_end(folder: Path) -> None:
     assert unsure.returncode == 3
     told = " ".join(unsure.stdout.split())
     assert "second.csv together with 1 earlier release, for every combination" in told
-    assert "at most 0.5 of people may have their value known" in told
+    assert "at most 50% of people may have their value known" in told
     assert "That cannot be judged." in told
     assert "condition 6 to 12 " in told
     sure = ledger(

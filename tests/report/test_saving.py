@@ -18,7 +18,7 @@ def test_the_ending_says_what_is_written(tmp_path: Path) -> None:
     report = made("mondrian")
     for ending in (".html", ".json", ".md"):
         report.save(tmp_path / f"report{ending}")
-    assert (tmp_path / "report.html").read_text(encoding="utf-8") == report.to_html() + "\n"
+    assert (tmp_path / "report.html").read_text(encoding="utf-8") == report.to_html()
     assert json.loads((tmp_path / "report.json").read_text())["audience"] == "private"
     assert (tmp_path / "report.md").read_text().startswith("# Report on ")
     with pytest.raises(InputError, match=r"report\.json exists; .* --force"):

@@ -83,9 +83,10 @@ def test_the_order_of_rows_changes_nothing() -> None:
 
 
 def test_repr_tells_the_answer_first() -> None:
-    text = repr(sf.audit(hospital(HOSPITAL_1), [sf.KAnonymity(4)]))
-    assert text.startswith("The policy holds.")
-    assert "12 people in 3 groups (smallest 4)" in text
+    report = sf.audit(hospital(HOSPITAL_1), [sf.KAnonymity(4)])
+    assert repr(report).startswith("Report on the table: holds\n  12 people in 3 groups")
+    assert str(report).startswith("The policy holds.")
+    assert "12 people in 3 groups (smallest 4)" in str(report)
 
 
 def test_adult_as_it_stands(data_folder) -> None:

@@ -444,8 +444,8 @@ def test_no_figure_is_cut_off_however_narrow_the_terminal(wide: Comparison, widt
         if outcome.figures is not None:
             assert f"{outcome.figures.costs['discernibility']:,.0f}" in text
     starred = [line for line in text.splitlines() if line.startswith("*  ")]
-    assert len(starred) % len(wide.pareto) == 0
-    assert starred
+    # Once in the whole table and, the worst of them, once more in the closing lines.
+    assert len(starred) >= len(wide.pareto)
     assert "n/a" in text
     assert "* on the Pareto front" in text
 

@@ -55,12 +55,14 @@ class Fingerprint:
 class Provenance:
     """By whom and when a report was made, of which files and by which policy. Private.
 
-    `table` is what it was worked out on, where that is known.
+    `table` is what it was worked out on, where that is known. `raw`: what was read as a release
+    shows everything as it is, and is the table itself.
     """
 
     by: str = ""
     on: dt.date = field(default_factory=today)
     release_files: tuple[FileStamp, ...] = ()
+    raw: bool = False
     table: Table | None = None
     policy: Policy | None = None
 
@@ -74,7 +76,7 @@ class Provenance:
             if not self.table.files and self.table.counts.fits_memory:
                 label = f"{self.table.source.label}, as counted"
                 known.append(Fingerprint("table", label, self.table.fingerprint))
-        return [*known, *_of_files("release", self.release_files)]
+        return [*known, *_of_files("table" if self.raw else "release", self.release_files)]
 
     def to_dict(self) -> dict[str, object]:
         """For programs."""

@@ -155,6 +155,7 @@ def audit(
     provenance = Provenance(
         checked_name(by),
         release_files=release.made.files if isinstance(release.made, ReadFrom) else (),
+        raw=shows_all(release),
         table=_made_of(subject, table),
         policy=given,
     )

@@ -504,7 +504,7 @@ def test_the_terminal_shows_the_section(report: sf.Report) -> None:
     for words in (
         "prosecutor",
         "journalist (survey weights)",
-        "above 0.3",
+        "above 30%",
         "unique in the population (sampling fraction 0.5)",
     ):
         assert words in text

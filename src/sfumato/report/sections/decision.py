@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sfumato.adversaries.base import chance
 from sfumato.adversaries.catalogue import entry_of
 from sfumato.criteria.base import Verdict
 from sfumato.report.document import Answer, Document, Gist, Sheet, number
@@ -112,13 +111,7 @@ def _unbounded(free: Sequence[FoldedThreat], silent: Sequence[str]) -> tuple[str
 
 
 def _free(worst: FoldedThreat, *others: FoldedThreat) -> tuple[str, ...]:
-    row = worst.worst
-    assert row.belief is not None
-    most = "at most " if row.belief.at_most else ""
-    told = (
-        f"{worst.name} ({most}{chance(row.belief.after)} sure of somebody's {worst.about}, "
-        f"instead of {chance(row.belief.before)})"
-    )
+    told = f"{worst.name} ({worst.sureness(with_value=False)})"
     named = [told, *(threat.name for threat in others)]
     return (_some(named, 5),)
 

@@ -42,7 +42,7 @@ def suggestions(advice: Advice, report: Report) -> list[str]:
     elif advice.now.people:
         sentences.append(
             f"{_many(advice.now.groups, 'group')} with {_many(advice.now.people, 'person')} "
-            f"violate {_listed(advice.now.failing)}."
+            f"violate{'s' if advice.now.groups == 1 else ''} {_listed(advice.now.failing)}."
         )
     if advice.coarsen:
         sentences.append(_first(advice))
@@ -119,7 +119,8 @@ def _column(one: CoarserColumn) -> str:
 def _suppress(found: Suppressing) -> str:
     share = found.people / found.everybody if found.everybody else 0.0
     sentence = (
-        f"Or do not publish the {_many(found.groups, 'group')} that violate something: that costs "
+        f"Or do not publish the {_many(found.groups, 'group')} "
+        f"that violate{'s' if found.groups == 1 else ''} something: that costs "
         f"{_many(found.people, 'person')}, {percent(share)} of all"
     )
     if found.allowed is not None:

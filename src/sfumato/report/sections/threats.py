@@ -123,18 +123,19 @@ class FoldedThreat:
     @property
     def sentence(self) -> str:
         """What she would believe of the person of whom she learns most, in plain words."""
+        return f"She would be {self.sureness(with_value=True)}."
+
+    def sureness(self, *, with_value: bool) -> str:
+        """How sure she would be, of what, and how sure she was before."""
         belief, about = self.worst.belief, about_of(self.worst)
         assert belief is not None
         what = "which row is somebody's"
         if belief.value:
-            what = f"of somebody's {about} ({belief.value})"
+            what = f"of somebody's {about}" + (f" ({belief.value})" if with_value else "")
         elif self.name == PRESENCE:
             what = "that somebody is in it"
         most = "at most " if belief.at_most else ""
-        return (
-            f"She would be {most}{chance(belief.after)} sure {what}, instead of "
-            f"{chance(belief.before)}."
-        )
+        return f"{most}{chance(belief.after)} sure {what}, instead of {chance(belief.before)}"
 
     @property
     def unbounded(self) -> bool:

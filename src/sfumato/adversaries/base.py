@@ -72,6 +72,7 @@ class Threat:
     most so many, where it is not known who is in several. `covered` names the criteria of the
     policy that bound her in this column; `status` says whether this was measured at all, and if
     not, why not is in `learns`. `of_row`: it is about the value of one row that a pseudonym links.
+    `surest` is the belief that ends highest among those that moved so far, where there is one.
     """
 
     adversary: str
@@ -83,6 +84,7 @@ class Threat:
     covered: tuple[str, ...] = ()
     status: Status = "measured"
     of_row: bool = False
+    surest: BeliefChange | None = None
 
 
 class Attack(Protocol):
@@ -226,7 +228,7 @@ def moved(before: Floats, after: Floats) -> npt.NDArray[np.bool_]:
 
 
 class Moves:
-    """Moves of beliefs, gathered block by block: whom they concern, and the two that say most.
+    """Moves of beliefs, gathered block by block: whom they concern, and those that say most.
 
     Nothing in it depends on the order in which people or groups are seen.
     """
@@ -238,6 +240,7 @@ class Moves:
         self.moved, self.likely, self.certain = (np.zeros(len(groups), dtype=bool) for _ in "mlc")
         self.worst: BeliefChange | None = None
         self.surest: BeliefChange | None = None
+        self.surest_moved: BeliefChange | None = None
 
     def see_counts(self, before: Floats, after: Floats) -> None:
         """Beliefs about each stored count: of everybody in its group, in its value."""
@@ -257,6 +260,8 @@ class Moves:
         values = self.values
         self.worst = _farther(self.worst, farthest(before, after, codes, values))
         self.surest = _surer(self.surest, _first(after, before, after, codes, values))
+        surest_moved = _first(after[far], before[far], after[far], codes[far], values)
+        self.surest_moved = _surer(self.surest_moved, surest_moved)
 
     def unknown(self, chosen: npt.NDArray[np.bool_]) -> None:
         """Groups of which there is no saying what she believed: nobody there is shown safe."""

@@ -102,7 +102,9 @@ class UndoneChance:
             return [Threat(NAME, KNOWS, "no group", groups.attribute, status="not_applicable")]
         name, moves = groups.attribute or "the sensitive value", self.moves()
         learns = f"{name}, undone: {moves.words}"
-        return [Threat(NAME, KNOWS, learns, name, moves.people, moves.worst)]
+        return [
+            Threat(NAME, KNOWS, learns, name, moves.people, moves.worst, surest=moves.surest_moved)
+        ]
 
     def moves(self) -> Moves:
         """From what she believes of everybody to what she believes of a group."""

@@ -68,7 +68,17 @@ class RandomWorlds:
             return [Threat(NAME, IN_IT, why, groups.attribute, status="not_applicable")]
         name = groups.attribute or "the sensitive value"
         moves = self.moves()
-        return [Threat(NAME, IN_IT, f"{name}: {moves.words}", name, moves.people, moves.worst)]
+        return [
+            Threat(
+                NAME,
+                IN_IT,
+                f"{name}: {moves.words}",
+                name,
+                moves.people,
+                moves.worst,
+                surest=moves.surest_moved,
+            )
+        ]
 
     def moves(self) -> Moves:
         """From how common a value is among everybody to how common it is in a group."""

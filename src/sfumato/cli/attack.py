@@ -444,7 +444,7 @@ def rows(
     from sfumato.cli.options import load_rules, read_judged
     from sfumato.cli.show import show_document
     from sfumato.report.characterization import check_files
-    from sfumato.report.sections.threats import rows_document
+    from sfumato.report.sections.record_risks import rows_document
 
     check_files(html, None, force=force, tables=False)
     rules, schema = load_rules(policy)

@@ -126,9 +126,11 @@ def test_each_adversary_is_one_row_the_most_dangerous_first(variant: Report) -> 
                 (row for row in rows if row.adversary in str(named).split("; ") and row.belief),
                 key=danger,
             )
-            assert (moved, people) == (str(worst.belief), worst.people_told)
+            assert (moved, people) == (str(worst.highest), worst.people_told)
             assert str(moved).split(" → ")[0] in str(words)
-            assert bounded == "no criterion" or set(str(bounded).split(", ")) <= set(worst.covered)
+            assert bounded == "no criterion" or set(
+                str(bounded).replace(" (not kept)", "").split(", ")
+            ) <= set(worst.covered)
             assert question
         order = [danger(measured[str(row[1]).split("; ")[0]]) for row in told]
         if len(variant.summary.sensitive) == 1:

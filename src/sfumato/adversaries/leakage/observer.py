@@ -207,7 +207,11 @@ class Observation:
             f"{leaked.distribution.max():.3g}, entropy by {leaked.entropy.max():.3g} bits; some "
             f"value ruled out for {groups.headcount(leaked.ruled_out > 0)} people; {moves.words}"
         )
-        return [Threat(her.name, knows, learns, name, moves.people, moves.worst)]
+        return [
+            Threat(
+                her.name, knows, learns, name, moves.people, moves.worst, surest=moves.surest_moved
+            )
+        ]
 
 
 def _stand_ins(groups: Groups) -> Iterator[Observer]:

@@ -204,7 +204,17 @@ class Beliefs:
                 for p_out, p_in in beliefs_by_count(groups, prior, her.known):
                     moves.see_counts(p_out, p_in)
             moves.unknown(self._unjudged)
-        return [Threat(her.name, knows, f"{name}: {moves.words}", name, moves.people, moves.worst)]
+        return [
+            Threat(
+                her.name,
+                knows,
+                f"{name}: {moves.words}",
+                name,
+                moves.people,
+                moves.worst,
+                surest=moves.surest_moved,
+            )
+        ]
 
 
 def in_words(groups: Groups, binding: Binding, known: int) -> str:

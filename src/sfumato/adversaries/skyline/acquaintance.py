@@ -151,10 +151,19 @@ class Acquainted:
         if case == "lists":
             moves.worst = _bounded(moves.worst, reached.worst)
             moves.surest = _bounded(moves.surest, reached.surest)
+            moves.surest_moved = _bounded(moves.surest_moved, reached.surest_moved)
         name = groups.attribute or "the sensitive value"
         learns = f"{name}: {moves.words}"
         return [
-            Threat(NAME, words(self.known, case), learns, name, moves.people, moves.worst),
+            Threat(
+                NAME,
+                words(self.known, case),
+                learns,
+                name,
+                moves.people,
+                moves.worst,
+                surest=moves.surest_moved,
+            ),
         ]
 
     def _without_release(self, targets: Ints, points: Ints, case: Case) -> Floats:

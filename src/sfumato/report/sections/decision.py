@@ -178,7 +178,7 @@ def short(report: Report, *, private: bool) -> Document:
         (
             threat.question,
             threat.name,
-            str(threat.worst.belief),
+            str(threat.belief),
             *([threat.about] if about else ()),
             threat.worst.people_told,
         )

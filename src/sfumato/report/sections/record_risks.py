@@ -1,19 +1,23 @@
 """Records at risk as sections and documents: who is alone, in the file and in the population.
 
 One section of the report gathers what is known of the records that are easiest to find; special
-uniques have a document of their own.
+uniques, and who is found by several rows, have documents of their own.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import comb
 
 import numpy as np
 
 from sfumato.adversaries.linkage.presence import NAME as PRESENCE
 from sfumato.adversaries.linkage.special_uniques import SpecialUniques, special_uniques
-from sfumato.errors import SfumatoError
+from sfumato.adversaries.several_rows import Knows, RowsReader
+from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import percent
+from sfumato.release.beside import Headcount
+from sfumato.release.release import Release
 from sfumato.report.document import OF_TABLE, Document, Gist, Section, Sheet, cell_text, percentage
 from sfumato.report.report import Report, few, few_of
 
@@ -27,6 +31,7 @@ _READ = (
 
 
 _SHARE = "share of people"
+_TOLD = 3  # values that the terminal tells of somebody's rows
 _SIZE = 3  # columns of special uniques in a report
 _MOST_COUNTED = 200_000_000  # descriptions by combinations, a second or so of counting
 
@@ -181,3 +186,51 @@ def _combinations(found: SpecialUniques) -> Sheet:
     more = len(found.combinations) - len(rows)
     notes = (f"{more:,} further combinations; all are in the JSON.",) if more > 0 else ()
     return Sheet(("alone by", "people"), rows, notes=notes)
+
+
+def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
+    """What somebody learns who knows so many rows of a person, one after another."""
+    whose: list[tuple[object, ...]] = []
+    values: list[tuple[object, ...]] = []
+    for known in knows:
+        reader = RowsReader(known)
+        about = list(release.by_attribute.values()) or [release.groups]
+        attacks = [reader.attack(release, groups) for groups in about]
+        parts = attacks[0].parts
+        if parts is None:
+            raise InputError(
+                f"{release.label}: whose rows they are is not known; give the table, or the folder "
+                "of a release with its private side"
+            )
+        alone = Headcount(parts.people_where(parts.candidates == 1), at_most=parts.at_least)
+        share = parts.most_of_a_group(attacks[0].by_row.sizes)
+        whose.append((str(known), int(parts.candidates.min()), str(alone), share))
+        for threat in (one for attack in attacks for one in attack.threats()[1:]):
+            told = threat.learns if threat.belief is None else str(threat.belief)
+            people = None if threat.people is None else str(threat.people)
+            way = threat.adversary.removeprefix(f"{reader.name}, ")
+            values.append((str(known), threat.about, way, told, people))
+    fits = ("rows known", "people who fit, at least", "people alone", "most of a group's rows")
+    learns = ("rows known", "about", "a value that is", "before → after", "people moved")
+    found = Sheet(fits, tuple(whose), percent=fits[3:])
+    words = "Who fits has as many rows in each of the groups that the known rows lie in."
+    sections = [Section("Whose rows are they?", words, (found,))]
+    if values:
+        sections.append(Section("What do they say?", "", (Sheet(learns, tuple(values), keys=3),)))
+    return Document(
+        "several-rows",
+        f"Several rows a person: {release.label}",
+        "Somebody knows the quasi-identifiers of some of a person's rows, and of everybody else's.",
+        tuple(sections),
+        facts={"knows": [str(one) for one in knows], "fewest": [row[1] for row in whose]},
+        private=OF_TABLE,
+        gist=Gist(
+            {
+                "Values": "; ".join(
+                    f"knowing {row[0]}, {row[1]}: {row[3]}" for row in values[:_TOLD]
+                ),
+                "Found": "; ".join(f"knowing {row[0]} rows, {row[2]} people" for row in whose),
+            },
+            found,
+        ),
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from sfumato.adversaries.base import (
@@ -16,15 +16,10 @@ from sfumato.adversaries.base import (
 )
 from sfumato.adversaries.catalogue import ADVERSARIES, BEYOND, entry_of
 from sfumato.adversaries.linkage.presence import NAME as PRESENCE
-from sfumato.adversaries.several_rows import Knows, RowsReader
 from sfumato.criteria import CRITERIA
-from sfumato.errors import InputError
-from sfumato.release.beside import Headcount
-from sfumato.release.release import Release
-from sfumato.report.document import OF_TABLE, Chart, Document, Gist, Section, Series, Sheet
+from sfumato.report.document import Chart, Document, Gist, Section, Series, Sheet
 from sfumato.report.report import Report, few
 
-_TOLD = 3  # values that the terminal tells of somebody's rows
 # Rows come from the audit's threats, by name. An adversary who was not run on a release is still a
 # row, which says how to have her measured.
 
@@ -34,7 +29,7 @@ class ThreatRow:
     """One row of the matrix: the fields of a Threat, as a reader may be told of them.
 
     `people` is a text where a public report may not tell the number; `people_at_most`: so many or
-    fewer.
+    fewer. `broken` are those of `covered` that were not shown to hold, and so bound nobody.
     """
 
     adversary: str
@@ -47,6 +42,18 @@ class ThreatRow:
     status: str
     people_at_most: bool = False
     of_row: bool = False
+    surest: BeliefChange | None = None
+    broken: tuple[str, ...] = ()
+
+    @property
+    def highest(self) -> BeliefChange | None:
+        """What she ends surest of, having moved; where nothing moved far, what moved most."""
+        return self.belief if self.surest is None else self.surest
+
+    @property
+    def holding(self) -> tuple[str, ...]:
+        """What bounds her and was shown to hold."""
+        return tuple(name for name in self.covered if name not in self.broken)
 
     @property
     def people_told(self) -> int | str | None:
@@ -58,17 +65,18 @@ class ThreatRow:
 
     def to_dict(self) -> dict[str, Any]:
         belief = self.belief
-        moved = {
+        moved: dict[str, Any] = {
             "value": None if belief is None else belief.value or None,
             "before": None if belief is None else belief.before,
             "after": None if belief is None else belief.after,
             "at_most": belief is not None and belief.at_most,
             "factor": None if belief is None else belief.factor,
+            "surest": None if self.surest is None else asdict(self.surest),
         }
         row = {
             field.name: getattr(self, field.name)
             for field in fields(self)
-            if field.name != "belief"
+            if field.name not in ("belief", "surest")
         }
         return row | moved
 
@@ -122,13 +130,15 @@ class FoldedThreat:
 
     @property
     def sentence(self) -> str:
-        """What she would believe of the person of whom she learns most, in plain words."""
-        return f"She would be {self.sureness(with_value=True)}."
+        """What she would be surest of, and what else moved most, in plain words."""
+        most_moved = self.worst.belief
+        assert most_moved is not None
+        moved = "" if str(self.belief) == str(most_moved) else f"; most moved: {_moved(most_moved)}"
+        return f"She would be {self.sureness(with_value=True)}{moved}."
 
     def sureness(self, *, with_value: bool) -> str:
         """How sure she would be, of what, and how sure she was before."""
-        belief, about = self.worst.belief, about_of(self.worst)
-        assert belief is not None
+        belief, about = self.belief, about_of(self.worst)
         what = "which row is somebody's"
         if belief.value:
             what = f"of somebody's {about}" + (f" ({belief.value})" if with_value else "")
@@ -138,16 +148,27 @@ class FoldedThreat:
         return f"{most}{chance(belief.after)} sure {what}, instead of {chance(belief.before)}"
 
     @property
+    def belief(self) -> BeliefChange:
+        """What she ends surest of."""
+        belief = self.worst.highest
+        assert belief is not None
+        return belief
+
+    @property
     def unbounded(self) -> bool:
         """Whether she learns something that no criterion of the policy bounds."""
-        return any(row.people and not row.covered for row in self.rows)
+        return any(row.people and not row.holding for row in self.rows)
+
+
+def _moved(belief: BeliefChange) -> str:
+    return f"{belief.value}, {belief}" if belief.value else str(belief)
 
 
 def danger(row: ThreatRow) -> tuple[bool, float, float]:
-    """What is worse is larger: she learns something, how sure she becomes, how far that moved."""
-    if row.belief is None:
+    """What is worse is larger: she learns something, how sure she becomes, how far it moved."""
+    if row.highest is None or row.belief is None:
         return False, 0.0, 0.0
-    return bool(row.people), row.belief.after, row.belief.factor
+    return bool(row.people), row.highest.after, row.belief.factor
 
 
 def worst_first(report: Report) -> list[FoldedThreat]:
@@ -170,6 +191,11 @@ def about_of(one: Threat | ThreatRow) -> str | None:
     return entry.about if one.about is None and entry is not None else one.about
 
 
+def _bounds(covered: Sequence[str], broken: Sequence[str]) -> str:
+    told = (f"{name} (not kept)" if name in broken else name for name in covered)
+    return ", ".join(told) or "no criterion"
+
+
 # The columns of the matrix, by what heads them on a page. JSON has the fields of ThreatRow.
 COLUMNS: dict[str, Callable[[ThreatRow], object]] = {
     "adversary": lambda row: row.adversary,
@@ -178,7 +204,7 @@ COLUMNS: dict[str, Callable[[ThreatRow], object]] = {
     "before → after": lambda row: None if row.belief is None else str(row.belief),
     "people": lambda row: row.people_told,
     "would learn": lambda row: row.learns,
-    "bounded by": lambda row: ", ".join(row.covered) or "no criterion",
+    "bounded by": lambda row: _bounds(row.covered, row.broken),
     "status": lambda row: row.status.replace("_", " "),
 }
 # Those that a terminal has room for, by what heads them there.
@@ -203,8 +229,19 @@ def _measured(report: Report, threat: Threat, entry: CatalogueEntry | None) -> T
         "learns": learns,
         "people": None if people is None else few(report, people.number),
         "people_at_most": people is not None and people.at_most,
+        "broken": _broken(report, threat),
     }
     return ThreatRow(**cells)
+
+
+def _broken(report: Report, threat: Threat) -> tuple[str, ...]:
+    """Criteria that should bound her in this column, and were not shown to hold there."""
+    failing = {
+        verdict.criterion
+        for verdict in report.verdicts
+        if not verdict.holds and verdict.attribute in (None, "", threat.about)
+    }
+    return tuple(name for name in threat.covered if name in failing)
 
 
 def _open(report: Report, entry: CatalogueEntry) -> ThreatRow:
@@ -275,54 +312,6 @@ def _applies(name: str, about: str | None, report: Report) -> bool:
     )
 
 
-def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
-    """What somebody learns who knows so many rows of a person, one after another."""
-    whose: list[tuple[object, ...]] = []
-    values: list[tuple[object, ...]] = []
-    for known in knows:
-        reader = RowsReader(known)
-        about = list(release.by_attribute.values()) or [release.groups]
-        attacks = [reader.attack(release, groups) for groups in about]
-        parts = attacks[0].parts
-        if parts is None:
-            raise InputError(
-                f"{release.label}: whose rows they are is not known; give the table, or the folder "
-                "of a release with its private side"
-            )
-        alone = Headcount(parts.people_where(parts.candidates == 1), at_most=parts.at_least)
-        share = parts.most_of_a_group(attacks[0].by_row.sizes)
-        whose.append((str(known), int(parts.candidates.min()), str(alone), share))
-        for threat in (one for attack in attacks for one in attack.threats()[1:]):
-            told = threat.learns if threat.belief is None else str(threat.belief)
-            people = None if threat.people is None else str(threat.people)
-            way = threat.adversary.removeprefix(f"{reader.name}, ")
-            values.append((str(known), threat.about, way, told, people))
-    fits = ("rows known", "people who fit, at least", "people alone", "most of a group's rows")
-    learns = ("rows known", "about", "a value that is", "before → after", "people moved")
-    found = Sheet(fits, tuple(whose), percent=fits[3:])
-    words = "Who fits has as many rows in each of the groups that the known rows lie in."
-    sections = [Section("Whose rows are they?", words, (found,))]
-    if values:
-        sections.append(Section("What do they say?", "", (Sheet(learns, tuple(values), keys=3),)))
-    return Document(
-        "several-rows",
-        f"Several rows a person: {release.label}",
-        "Somebody knows the quasi-identifiers of some of a person's rows, and of everybody else's.",
-        tuple(sections),
-        facts={"knows": [str(one) for one in knows], "fewest": [row[1] for row in whose]},
-        private=OF_TABLE,
-        gist=Gist(
-            {
-                "Values": "; ".join(
-                    f"knowing {row[0]}, {row[1]}: {row[3]}" for row in values[:_TOLD]
-                ),
-                "Found": "; ".join(f"knowing {row[0]} rows, {row[2]} people" for row in whose),
-            },
-            found,
-        ),
-    )
-
-
 def catalogue_document() -> Document:
     """Every adversary of the catalogue, from weak to strong, whatever the release."""
     rows = tuple(
@@ -366,7 +355,8 @@ def threats_section(report: Report) -> Section:
     picture = beliefs_chart(rows)
     words = (
         "The most dangerous first. Before and after: what she believes without the release and "
-        "with it, of the person and the value for which that moves most. People: for how many "
+        "with it, of the person and the value that she ends surest of, among those of whom it "
+        "moved far. People: for how many "
         f"it moves by more than a factor {FACTOR:g}, counting how much larger the belief or how "
         f"much smaller the doubt becomes (less doubt than {chance(NEARLY_SURE)} is not told "
         "apart). What was not measured is not shown safe."
@@ -385,10 +375,10 @@ def _folded_sheets(report: Report) -> Iterator[Sheet]:
         (
             threat.question,
             threat.variants,
-            str(threat.worst.belief),
+            str(threat.belief),
             threat.worst.people_told,
             threat.sentence,
-            ", ".join(threat.covered) or "no criterion",
+            _bounds(threat.covered, [name for row in threat.rows for name in row.broken]),
         )
         for threat in worst_first(report)
     )
@@ -433,33 +423,29 @@ def brief_threats(report: Report) -> Section:
 
 
 def beliefs_chart(rows: Sequence[ThreatRow]) -> Chart | None:
-    """A slope for each adversary: her belief about the person for whom it moves most."""
+    """A slope for each adversary: what she ends surest of, of those of whom it moved far."""
     worst: dict[str, tuple[ThreatRow, BeliefChange]] = {}
     for row in rows:
-        belief, known = row.belief, worst.get(row.adversary)
-        if belief is not None and (known is None or _distance(belief) > _distance(known[1])):
+        belief, known = row.highest, worst.get(row.adversary)
+        if belief is not None and (known is None or danger(row) > danger(known[0])):
             worst[row.adversary] = row, belief
     if not worst:
         return None
     moves = sorted(worst.values(), key=lambda move: -move[1].after)
-    bounded = sum(bool(row.covered) for row, _ in moves)
+    bounded = sum(bool(row.holding) for row, _ in moves)
     return Chart(
         "What each adversary believes of one person, before and after",
         "slopes",
         "",
-        "belief about the person for whom it moves most",
+        "belief about the person of whom she is surest",
         tuple(_slope(row, belief) for row, belief in moves),
         percent="y",
         name="beliefs",
-        alt="The steeper a line, the more the release tells her; each is about the person for "
-        f"whom that is most. Surest: {_asked(moves[0][0])} {moves[0][1]}. Least sure: "
+        alt="The steeper a line, the more the release tells her; each is about the person of "
+        f"whom she is surest. Surest: {_asked(moves[0][0])} {moves[0][1]}. Least sure: "
         f"{_asked(moves[-1][0])} {moves[-1][1]}. {bounded} of {len(moves)} are bounded by the "
         "policy.",
     )
-
-
-def _distance(belief: BeliefChange) -> tuple[float, float]:
-    return belief.factor, belief.after
 
 
 def _asked(row: ThreatRow) -> str:
@@ -477,5 +463,5 @@ def _slope(row: ThreatRow, belief: BeliefChange) -> Series:
         [belief.before, belief.after],
         text=["", f"{row.adversary}, {told}" if told else row.adversary],
         labels=[chance(belief.before), f"{at_most}{chance(belief.after)}"],
-        strong=[False, not row.covered],
+        strong=[False, not row.holding],
     )

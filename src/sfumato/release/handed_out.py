@@ -32,9 +32,9 @@ _WORDS = 4  # of a sentence
 _TEXTS = 20  # different ones, below which texts are categories
 _OWN = 0.2  # different texts per cell from which they are people's own
 _ONCE = 0.01  # the same of texts that stand once
-# Letters are what is no space, digit or mark: listing those of all alphabets, forty times over,
-# takes an engine longer to compile than a table to be read.
-_LETTERS = r"[^\s\d!-/:-@\[-`{-\x{BF}\x{2000}-\x{206F}\x{3000}-\x{303F}]{3,40}"
+# Counted up to forty, the letters of all alphabets take an engine longer to compile than a table to
+# be read; a star after the third does not.
+_LETTERS = r"[\p{L}\p{M}]{3,}"
 # Of an identifier the whole, its first and its last word, where they are long enough to tell.
 _TELLING = (r"^.{4,100}$", f"^{_LETTERS}", f"{_LETTERS}$")
 LATER = (

@@ -22,8 +22,8 @@ _FLAG = 3  # values, up to which a column says whether there is such a number, n
 _UNIQUE = 0.95  # different cells per cell from which they tell rows apart
 _ROWS = 20  # below, every column looks unique
 _SOME_LETTERS, _SOME_DIGITS = r"\p{L}{2}", r"[0-9](?:[^0-9]?[0-9]){2}"
-# Of letters, apostrophes and hyphens: signs that are no others (see `handed_out`, on compiling).
-_NAMED = r"\p{Lu}[^\s\d!-&(-,./:-@\[-`{-\x{BF}]{1,30}"
+# Letters, apostrophes and hyphens, not counted (see `handed_out`, on compiling).
+_NAMED = r"\p{Lu}[\p{L}\p{M}'’-]+"
 _NAME = (
     rf"^(?:\p{{Lu}}\.|{_NAMED}),? (?:\p{{Lu}}\.? ?){{0,2}}(?:(?:von|van|de|der|da|di) ){{0,2}}"
     rf"{_NAMED}(?: \p{{Lu}}\.?| {_NAMED})?$"

@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 # What Spark complains of, in our words: its own quote rows, on the screen and in its logs.
 
 # PySpark logs what it raises, values included, before we can say it better.
-_LOUD = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
+# The nameless one is that of Py4J where a connection was lost and an error is sent again.
+_LOUD = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j", "")
 _NO_MEMORY = ("OutOfMemory", "maxResultSize", "UNABLE_TO_ACQUIRE_MEMORY", "OUT_OF_MEMORY")
 _NO_SPACE = ("No space left on device", "Disk quota exceeded")
 _NOT_FOUND = ("PATH_NOT_FOUND", "FILE_NOT_EXIST", "FileNotFoundException")

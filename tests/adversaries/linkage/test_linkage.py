@@ -505,7 +505,7 @@ def test_the_terminal_shows_the_section(report: sf.Report) -> None:
         "prosecutor",
         "journalist (survey weights)",
         "above 30%",
-        "unique in the population (sampling fraction 0.5)",
+        "unique in the population (sampling fraction 50%)",
     ):
         assert words in text
 

@@ -40,14 +40,15 @@ def test_each_adversary_has_one_slope_named_by_her_question(variant: Report, pag
     assert (chart is None) is (not measured)
     if chart is None:
         return
-    farthest: dict[str, BeliefChange] = {}
+    surest: dict[str, tuple[bool, float, float, BeliefChange]] = {}
     for row in measured:
         assert row.belief is not None
-        known = farthest.setdefault(row.adversary, row.belief)
-        if (row.belief.factor, row.belief.after) > (known.factor, known.after):
-            farthest[row.adversary] = row.belief
+        belief = row.surest or row.belief
+        worse = (bool(row.people), belief.after, row.belief.factor, belief)
+        if row.adversary not in surest or worse[:3] > surest[row.adversary][:3]:
+            surest[row.adversary] = worse
     expected = []
-    for adversary, belief in farthest.items():
+    for adversary, (*_, belief) in surest.items():
         entry = entry_of(adversary)
         assert entry is not None
         expected.append((entry.question, belief.before, belief.after))

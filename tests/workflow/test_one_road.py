@@ -118,7 +118,11 @@ def test_cells_that_show_more_than_a_value_are_read_on_both_sides(tmp_path: Path
     assert not printed["release"]["raw"]
     for document in (printed, made):
         assert any("not published are not in the file" in note for note in document["notes"])
-    assert printed == made
+    # What is no plain table is fingerprinted as a release where it was read as one.
+    about_files = {"provenance", "first_screen"}
+    assert {key: printed[key] for key in printed.keys() - about_files} == {
+        key: made[key] for key in made.keys() - about_files
+    }
 
 
 def test_a_table_larger_than_memory_is_judged_the_same(tmp_path: Path, monkeypatch) -> None:

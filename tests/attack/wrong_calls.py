@@ -241,7 +241,13 @@ def right_calls(folder: Path) -> list[Call]:
         call("RelativeThreatBound", 2.0),
         call("RowsReader", 2),
         call("RiskThreshold", 0.09, risk="maximum", attack="prosecutor"),
-        call("SafeHarbor", {"130": 30_000}, as_of=2026, no_actual_knowledge=False),
+        call(
+            "SafeHarbor",
+            {"130": 30_000},
+            as_of=2026,
+            no_actual_knowledge=False,
+            no_identifiers=["steps"],
+        ),
         call("SeveralRows", 2, belief=0.9),
         call(
             "Schema",

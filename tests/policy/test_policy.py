@@ -97,3 +97,13 @@ def test_a_table_says_its_kind_and_the_old_word_is_answered(tmp_path: Path) -> N
         'kind = "mondrian"',
         'kind = "k-anonymity"',
     ]
+
+
+def test_a_key_of_the_policy_is_sent_to_its_top(tmp_path: Path) -> None:
+    file = tmp_path / "policy.toml"
+    asked = '[[require]]\nkind = "k-anonymity"\nk = 5\n'
+    file.write_text(asked + '[anonymizer]\nkind = "mondrian"\nsuppression = 0.1\n')
+    with pytest.raises(sf.PolicyError, match=r"suppression is no key .* at the top of the"):
+        sf.Policy.load(file)
+    file.write_text("suppression = 0.1\n" + asked + '[anonymizer]\nkind = "mondrian"\n')
+    assert sf.Policy.load(file).suppression == 0.1

@@ -258,6 +258,14 @@ def _criterion(entry: dict[str, Any], place: int, schema: Schema | None, folder:
 
 def anonymizer_of(entry: Mapping[str, object]) -> Anonymizer:
     """What `[anonymizer]` names."""
+    kind = ANONYMIZERS.get(str(entry.get(KIND)))
+    own = set() if kind is None else {one.name for one in fields(kind)}
+    for option in ("suppression", "utility", "format"):
+        if option in entry and option not in own:
+            raise PolicyError(
+                f"[anonymizer]: {option} is no key of an anonymizer; it stands at the top of the "
+                "policy, above all tables"
+            )
     return construct("[anonymizer]", entry, ANONYMIZERS)
 
 

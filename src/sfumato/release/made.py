@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.counts import Counts
+from sfumato.counts.households import Members
 from sfumato.engines.base import Scratch, row_blocks
 from sfumato.engines.form import FileForm
 from sfumato.errors import ResourceError, SchemaError
@@ -336,11 +337,11 @@ class ReadFrom:
 
     `counted_from`: the tuples that were published, with the groups they are in, where they fit in
     memory. `matching`: who was taken for alike. `people`: who is in which group, where its owner
-    kept that or gave the table. `guarantee`: what it says it promises. `file`: the folder of ours
-    it was read from, or the file it was kept in; `files`: all that were read. `stray`: what is
-    published besides. `domains`: what quasi-identifiers may be, where its owner kept that and the
-    schema does not say.
-    `perturbed`: what it says was done to columns.
+    kept that or gave the table; `households`: who of that table lives together. `guarantee`: what
+    it says it promises. `file`: the folder of ours it was read from, or the file it was kept in;
+    `files`: all that were read. `stray`: what is published besides. `domains`: what
+    quasi-identifiers may be, where its owner kept that and the schema does not say. `perturbed`:
+    what it says was done to columns.
     """
 
     counted_from: Placement | None = None
@@ -352,6 +353,7 @@ class ReadFrom:
     domains: Mapping[str, Domain] = field(default_factory=dict)
     perturbed: Mapping[str, Perturbation] = field(default_factory=dict)
     files: tuple[FileStamp, ...] = ()
+    households: Members | None = None
 
     def inside(self, total: int) -> Inside | None:
         return self.people

@@ -78,8 +78,8 @@ class PointFile:
                 )
         if not 1 <= self.number <= len(points):
             raise InputError(
-                f"{self.path} has points 1 to {len(points)}, not {self.number}; the table of the "
-                "comparison tells which is which"
+                f"{self.path} has points 1 to {len(points)}, not {self.number}; the table that was "
+                "shown when it was made tells which is which"
             )
         chosen = self._policy(policy, points[self.number - 1])
         return ChosenPoint(self.number, chosen, self.content["seed"])

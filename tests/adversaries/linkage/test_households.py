@@ -104,7 +104,8 @@ def test_a_bound_on_households_is_kept(maker, rows: str, tmp_path: Path) -> None
     )
     asked = [sf.KAnonymity(2), sf.HouseholdRisk(0.4), sf.HouseholdAnonymity(3)]
     policy = sf.Policy(asked, anonymizer=maker, schema=schema, suppression=0.2)
-    release = sf.anonymize(sf.read(frame, schema), policy, seed=1)
+    table = sf.read(frame, schema)
+    release = sf.anonymize(table, policy, seed=1)
     report = sf.audit(release, policy)
     assert report.holds
     assert report.linkage.households.highest <= 0.4
@@ -112,6 +113,17 @@ def test_a_bound_on_households_is_kept(maker, rows: str, tmp_path: Path) -> None
     assert "home" not in pd.read_csv(tmp_path / "out/public/data.csv").columns
     again = sf.audit(sf.read_release(tmp_path / "out", schema), policy)
     assert [one.status for one in again.verdicts] == ["holds", "cannot_judge", "cannot_judge"]
+    # The table it was made of says who lives together; by another one nobody knows.
+    saved = sf.read_release(tmp_path / "out", schema)
+    with_table = sf.audit(saved, policy, table=table)
+    if rows == "gathered":
+        assert [one.measured for one in with_table.verdicts] == [
+            one.measured for one in report.verdicts
+        ]
+        assert with_table.holds
+    other = sf.read(frame.assign(age=frame.age + 7), schema)
+    without = sf.audit(saved, policy, table=other)
+    assert [one.status for one in without.verdicts[1:]] == ["cannot_judge", "cannot_judge"]
 
 
 def test_who_lives_together_must_be_known() -> None:

@@ -115,14 +115,18 @@ def with_people_of(release: Release, table: Table) -> Release:
     """A release that was read, and who is in which of its groups by the table it was made of.
 
     Known where groups are apart and the table's people who fit them are those they count, value by
-    value; otherwise the release is as before, and a note says why.
+    value; otherwise the release is as before, and a note says why. Where the table says
+    who lives together, that is known then, too.
     """
     made = release.made
-    if isinstance(made, MadeHere) or release.inside() is not None:
+    known = release.inside() is not None
+    if isinstance(made, MadeHere) or (known and table.households is None):
         return release
     inside = _inside_by_table(release, table)
     if isinstance(inside, Inside) and isinstance(made, ReadFrom):
-        return replace(release, made=replace(made, people=inside))
+        return replace(release, made=replace(made, people=inside, households=table.households))
+    if known:
+        return release
     note = f"the table {table.source.label} does not tell who is in which group: {inside}"
     return replace(release, notes=(*release.notes, note))
 

@@ -17,8 +17,9 @@ import numpy as np
 
 from sfumato.counts.counts import rank_rows
 from sfumato.counts.households import Members
-from sfumato.numbers import Floats, Ints
-from sfumato.release.made import Placement
+from sfumato.numbers import Floats, Ints, rows_of
+from sfumato.release.beside import Inside
+from sfumato.release.made import Placement, ReadFrom
 from sfumato.release.release import Release
 from sfumato.release.signatures import Signatures
 
@@ -43,6 +44,9 @@ class Households:
     @classmethod
     def of(cls, release: Release) -> Households | None:
         """None where nobody knows who lives together."""
+        made = release.made
+        if isinstance(made, ReadFrom) and made.households is not None and made.people is not None:
+            return _placed(release, made.people, made.households)
         rows = release.by_row or release
         placed = rows.counted_from
         if not isinstance(placed, Placement) or placed.table.households is None:
@@ -50,7 +54,7 @@ class Households:
         members = placed.table.households
         if isinstance(release.regions, Signatures):
             return _linked(release.regions, placed, members)
-        return _placed(release, placed, members)
+        return _placed(release, placed.inside(len(release.groups)), members)
 
     @cached_property
     def found(self) -> Floats:
@@ -95,15 +99,15 @@ def _linked(described: Signatures, placed: Placement, members: Members) -> House
     return Households(members.household, risk, at_most=False, person=person, group=group)
 
 
-def _placed(release: Release, placed: Placement, members: Members) -> Households:
+def _placed(release: Release, inside: Inside, members: Members) -> Households:
     """By quasi-identifiers, which say in which group somebody is, or in which of several."""
-    counts, kept = placed.counts, np.flatnonzero(placed.groups >= 0)
-    both = np.hstack([members.codes, counts.codes[:, placed.tuples[kept]]])
+    counts = inside.counts
+    both = np.hstack([members.codes, counts.codes[:, inside.tuples]])
     number, first = rank_rows(both, [len(domain) for domain in counts.quasi])
     mine, theirs = np.split(number, [members.codes.shape[1]])
-    groups = placed.groups[kept]
+    groups = rows_of(inside.indptr)
     if release.regions.exact:
-        sizes = np.bincount(theirs, weights=placed.n[kept], minlength=len(first))[theirs]
+        sizes = np.bincount(theirs, weights=inside.n, minlength=len(first))[theirs]
     else:
         sizes = release.groups.sizes[groups].astype(np.float64)
     fewest, most = np.full(len(first), np.inf), np.zeros(len(first))

@@ -4,8 +4,8 @@
 - What crosses rooms says what it is: no `Any` in the signature of a function, or of a public method
   of a class, that another room imports. An array's own type parameter may be open.
 - report/ is given results, never functions: nothing below it hands it one to call back.
-- report/, workflow/ and cli/ ask the contract of criteria, not which criterion it is: they import
-  the base and the registry of criteria/, no criterion.
+- report/, workflow/, web/ and cli/ ask the contract of criteria, not which criterion it is: they
+  import the base and the registry of criteria/, no criterion.
 """
 
 from __future__ import annotations
@@ -39,11 +39,12 @@ ROOMS = [
     "datasets",
     "workflow",
     "papers",
+    "web",
     "cli",
     "__main__",
 ]
 ENGINES = {"duckdb", "pyspark"}
-ASKS_THE_CONTRACT = {"report", "workflow", "cli"}
+ASKS_THE_CONTRACT = {"report", "workflow", "web", "cli"}
 CONTRACT = ["sfumato.criteria", "sfumato.criteria.base"]
 ARRAYS = {"NDArray", "integer", "floating", "ndarray", "dtype"}
 SOURCE = Path(__file__).parent.parent / "src" / "sfumato"

@@ -12,8 +12,9 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from math import inf
 from types import TracebackType
 from typing import Any, ClassVar, Literal, Self
@@ -38,6 +39,21 @@ Phase = Literal[
 Listener = Callable[[Phase], None]
 
 
+@dataclass(frozen=True)
+class Stand:
+    """How far the work is: its phase, what it says of itself, the share of its steps done.
+
+    The share is None where nobody knows how many steps there are.
+    """
+
+    phase: Phase | None = None
+    label: str = ""
+    share: float | None = None
+
+
+Watcher = Callable[[Stand], None]
+
+
 class _PhaseLine:
     """The line that says what is being done: that of the phase which was begun last."""
 
@@ -45,6 +61,7 @@ class _PhaseLine:
         self._lock = threading.RLock()
         self._phases: list[Phase] = []
         self._listeners: list[Listener] = []
+        self._watchers: list[Watcher] = []
         self._timer: threading.Timer | None = None
         self._shown: Any = None
 
@@ -53,11 +70,13 @@ class _PhaseLine:
             self._phases.append(phase)
             for listener in self._listeners:
                 listener(phase)
+            self.tell()
             self.resume()
 
     def end(self) -> None:
         with self._lock:
             self._phases.pop()
+            self.tell()
             if self._phases:
                 self.resume()
             else:
@@ -104,6 +123,21 @@ class _PhaseLine:
         finally:
             self._listeners.remove(listener)
 
+    def tell(self, label: str = "", share: float | None = None) -> None:
+        """Let whoever watches know how far the work is."""
+        if self._watchers:
+            stand = Stand(self._phases[-1] if self._phases else None, label, share)
+            for watcher in self._watchers:
+                watcher(stand)
+
+    @contextmanager
+    def watched(self, watcher: Watcher) -> Iterator[None]:
+        self._watchers.append(watcher)
+        try:
+            yield
+        finally:
+            self._watchers.remove(watcher)
+
 
 _line = _PhaseLine()
 
@@ -118,9 +152,14 @@ def phase(name: Phase) -> Iterator[None]:
         _line.end()
 
 
-def heard(listener: Listener) -> Any:
+def heard(listener: Listener) -> AbstractContextManager[None]:
     """Within, the listener is told of every phase that begins."""
     return _line.heard(listener)
+
+
+def watched(watcher: Watcher) -> AbstractContextManager[None]:
+    """Within, the watcher is told how far the work is: at every phase, and every counted step."""
+    return _line.watched(watcher)
 
 
 class OutOfTime(Exception):
@@ -154,11 +193,13 @@ class Ticker:
         self._label, self._total, self._done = label, total, 0
         self._start = time.monotonic()
         self._watched = sys.stderr.isatty()
+        self._outermost = True
         self._bar: Any = None
         self._task: Any = None
 
     def __enter__(self) -> Self:
-        self._watched = self._watched and Ticker._open == 0
+        self._outermost = Ticker._open == 0
+        self._watched = self._watched and self._outermost
         Ticker._open += 1
         return self
 
@@ -175,6 +216,8 @@ class Ticker:
         self._draw()
 
     def _draw(self) -> None:
+        if self._outermost:
+            _line.tell(self._label, min(self._done / self._total, 1.0) if self._total else None)
         if not self._watched or time.monotonic() - self._start < _PATIENCE:
             return
         if self._bar is None:

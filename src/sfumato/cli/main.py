@@ -33,6 +33,7 @@ from sfumato.cli.init import init
 from sfumato.cli.ledger import ledger
 from sfumato.cli.price import price
 from sfumato.cli.reproduce import reproduce
+from sfumato.cli.serve import serve
 from sfumato.cli.show import one_line
 from sfumato.cli.skyline import skyline
 from sfumato.errors import NoSafeRelease, SfumatoError
@@ -239,6 +240,7 @@ app.command(short_help="Propose a hierarchy of a column.")(hierarchy)
 app.command(short_help="Draft a policy from the data, with reasons.")(init)
 app.command(short_help="Tell what each promise and column costs.")(price)
 app.command(short_help="Run the papers' experiments.")(reproduce)
+app.command(short_help="Open the workbench, a local page.")(serve)
 app.command(short_help="Find what somebody may know without harm.")(skyline)
 app.add_typer(attack, short_help="Attack releases as adversaries would.")
 app.add_typer(ledger, short_help="Keep what was released, judge all together.")

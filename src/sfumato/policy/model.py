@@ -172,6 +172,13 @@ class Policy:
 
         return cls(**load_policy(Path(path)))
 
+    @classmethod
+    def parse(cls, text: str, folder: str | Path = ".") -> Policy:
+        """Read the text of a TOML policy; file names in it are relative to the folder."""
+        from sfumato.policy.toml import parse_policy
+
+        return cls(**parse_policy(text, Path(folder) / "policy.toml"))
+
     @property
     def maker(self) -> Anonymizer:
         """What makes the release: the anonymizer that is named, else the best of what applies."""

@@ -98,18 +98,20 @@ def document_page(document: Document) -> str:
         plotly_script() if drawn else "",
         document=document,
         private="shows single people" if single else document.private,
-        sections=[_section(section, at) for at, section in enumerate(document.sections)],
+        sections=[
+            {"id": f"section-{at}", **section_parts(section, f"chart-{at}")}
+            for at, section in enumerate(document.sections)
+        ],
         contents=len(document.sections) >= _CONTENTS,
         explain=Explained(),
     )
 
 
-def _section(section: Section, at: int) -> dict[str, Any]:
-    """A section with its charts drawn, and a name for links to lead to."""
+def section_parts(section: Section, place: str) -> dict[str, object]:
+    """A section with its charts drawn; `place` is how the ids of their places begin."""
     shares = [chart for chart in section.charts if chart.kind == "shares"]
     longest = longest_of(shares)
     return {
-        "id": f"section-{at}",
         "title": section.title,
         "private": section.private,
         "paragraphs": section.paragraphs,
@@ -121,7 +123,7 @@ def _section(section: Section, at: int) -> dict[str, Any]:
                 "alt": chart.alt,
                 "scriptless": chart.scriptless,
                 "in_space": chart.kind == "cloud",
-                "html": _drawn(chart, f"chart-{at}-{no}"),
+                "html": _drawn(chart, f"{place}-{no}"),
                 "numbers": numbers_of(chart),
             }
             for no, chart in enumerate(section.charts)

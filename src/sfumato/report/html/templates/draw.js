@@ -1,7 +1,10 @@
 /* Charts one after the other, so that the page can be used meanwhile; those in space when they are
-   asked for. On paper charts are as wide as it is. */
-{
-  const waiting = new Set(document.querySelectorAll(".chart[data-chart]"));
+   asked for. On paper charts are as wide as it is. A part of a page that comes later is drawn by
+   another call. */
+const drawCharts = (() => {
+  const waiting = new Set();
+  const flat = [];
+  let paper = false;
   const dark = matchMedia("screen and (prefers-color-scheme: dark)");
   const inSpace = (place) => place.closest("details.in-space");
   const told = (place) => JSON.parse(document.getElementById(place.dataset.chart).textContent);
@@ -21,7 +24,7 @@
     return chart;
   };
   const draw = (place) => {
-    if (!waiting.delete(place)) return;
+    if (!waiting.delete(place) || !place.isConnected) return;
     try {
       const chart = fitted(place, told(place));
       place.style.height = `${chart.layout.height}px`;
@@ -31,14 +34,10 @@
     }
     place.dataset.drawn = "yes";
   };
-  const flat = [...waiting].filter((place) => !inSpace(place));
   const next = () => {
     const place = flat.shift();
     if (place) { draw(place); setTimeout(next, 0); }
   };
-  for (const place of waiting) {
-    inSpace(place)?.addEventListener("toggle", () => { if (inSpace(place).open) draw(place); });
-  }
   const drawn = () => [...document.querySelectorAll(".chart[data-drawn]")].filter((place) => place.data);
   dark.addEventListener("change", () => {
     for (const place of drawn()) if (inSpace(place)) {
@@ -46,7 +45,6 @@
       Plotly.react(place, chart.data, place.layout, chart.config);
     }
   });
-  let paper = false;
   const onPaper = (printed) => {
     if (printed === paper) return;
     paper = printed;
@@ -56,5 +54,15 @@
   window.addEventListener("beforeprint", () => onPaper(true));
   window.addEventListener("afterprint", () => onPaper(false));
   matchMedia("print").addEventListener("change", (event) => onPaper(event.matches));
-  setTimeout(next, 0);
-}
+  return (root) => {
+    for (const place of root.querySelectorAll(".chart[data-chart]:not([data-drawn])")) {
+      if (waiting.has(place)) continue;
+      waiting.add(place);
+      const folded = inSpace(place);
+      if (folded) folded.addEventListener("toggle", () => { if (folded.open) draw(place); });
+      else flat.push(place);
+    }
+    setTimeout(next, 0);
+  };
+})();
+if (window.Plotly) drawCharts(document);

@@ -1,0 +1,128 @@
+"""What a worker has open: the project's table, policy and releases, each read once.
+
+Lives in the worker's process. Whatever is read is kept until its file is another one; what tasks
+find is kept if they ask for it, the latest few.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, cast
+
+from sfumato.errors import InputError
+from sfumato.web.folder import Folder
+from sfumato.web.project import ProjectFiles, ProjectState
+
+if TYPE_CHECKING:
+    from sfumato.engines.reading import Reading
+    from sfumato.policy.model import Policy
+    from sfumato.release.release import Release
+    from sfumato.table import Table
+
+Found = TypeVar("Found")
+_KEPT = 24  # results that tasks asked to keep
+
+
+class Desk:
+    """A project's files, read as the shell's commands read them."""
+
+    def __init__(self, folder: Path, project: Path, memory: str | None = None) -> None:
+        self.project = ProjectFiles(project)
+        self.folder = Folder(folder, project)
+        self.memory = memory
+        self._read: dict[str, tuple[Hashable, object]] = {}
+        self._found: OrderedDict[Hashable, object] = OrderedDict()
+
+    def state(self) -> ProjectState:
+        """What the project says now."""
+        return self.project.state()
+
+    def data(self) -> Path:
+        """The file that was chosen."""
+        chosen = self.state().data
+        if chosen is None:
+            raise InputError("no data yet; choose a file at the step Data")
+        return self.folder.resolve(chosen)
+
+    def reading(self) -> Reading:
+        """How the file is read, as far as that was said on the page or at the start."""
+        from sfumato.engines.reading import Reading, options_about
+
+        known = {option.name for option in options_about("file")}
+        said = {name: value for name, value in self.state().reading.items() if name in known}
+        told = Reading(**said)  # type: ignore[arg-type]  # of these fields
+        return told if self.memory is None else replace(told, memory=self.memory)
+
+    def policy(self) -> Policy:
+        """The project's policy."""
+        return self._policy_at(self.project.policy_file, "the policy")
+
+    def policy_of(self, point: int) -> Policy:
+        """The policy that a release was made by, which may be older than the project's."""
+        return self._policy_at(
+            self.project.release_folder(point) / "private" / "policy.toml",
+            f"the policy of release {point}",
+        )
+
+    def _policy_at(self, path: Path, what: str) -> Policy:
+        from sfumato.policy.model import Policy
+
+        if not path.is_file():
+            raise InputError(f"{what} is not there yet; choose roles at the step Data")
+        return self._once(f"policy {path}", identity(path), lambda: Policy.load(path))
+
+    def table(self) -> Table:
+        """The chosen file as the policy's table: `read_table` of the command line."""
+        from sfumato.table import load_table
+
+        path, rules = self.data(), self.policy()
+        if rules.schema is None:
+            raise InputError("the policy has no [schema]; choose roles at the step Data")
+        schema, reading = rules.schema, self.reading().over(rules.read)
+        key = (identity(path), repr(schema), repr(reading))
+        return self._once("table", key, lambda: load_table(path, schema, reading))
+
+    def release(self, point: int) -> Release:
+        """A release of this project, read back with its evidence as `sfumato audit` does."""
+        from sfumato.release.read.read_release import load_release
+
+        folder = self.project.release_folder(point)
+        if not folder.is_dir():
+            raise InputError(f"there is no release {point}; it may have been deleted")
+        rules = self.policy_of(point)
+        reading = rules.reading_of([folder], self.reading().about("engine"))
+        return self._once(
+            f"release {point}",
+            (identity(folder), repr(reading)),
+            lambda: load_release(folder, rules.schema, reading),
+        )
+
+    def remember(self, key: Hashable, make: Callable[[], Found]) -> Found:
+        """What was found before under this key, else what `make` finds now.
+
+        The key must name all it depends on: `identity` of files, numbers of points, settings.
+        """
+        if key in self._found:
+            self._found.move_to_end(key)
+        else:
+            self._found[key] = make()
+            while len(self._found) > _KEPT:
+                self._found.popitem(last=False)
+        return cast("Found", self._found[key])
+
+    def _once(self, what: str, key: Hashable, read: Callable[[], Found]) -> Found:
+        kept = self._read.get(what)
+        if kept is None or kept[0] != key:
+            self._read.pop(what, None)  # before the new one is read: both need not fit
+            kept = key, read()
+            self._read[what] = kept
+        return cast("Found", kept[1])
+
+
+def identity(path: Path) -> Hashable:
+    """Which file a name stands for, and of what moment."""
+    found = path.stat()
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns

@@ -1,0 +1,46 @@
+"""The same from a shell: the command that does what a step of the workbench does.
+
+Paths are relative to the folder the workbench was started in, where the commands run.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from sfumato.web.folder import Folder
+
+
+def shell_line(command: str, *words: object) -> str:
+    """A command of ours as it is typed: each word quoted where a shell would take it apart."""
+    return " ".join([f"sfumato {command}", *(shlex.quote(str(word)) for word in words)])
+
+
+def path_word(folder: Folder, path: Path | str) -> str:
+    """A path as a command names it from the started folder; a dash at its head is no option."""
+    name = folder.name_of(path) if isinstance(path, Path) else path
+    return f"./{name}" if name.startswith("-") else name
+
+
+def reading_words(reading: Mapping[str, object], memory: str | None = None) -> list[str]:
+    """The options that say how a file is read."""
+    told = dict(reading) if memory is None else {**reading, "memory": memory}
+    return list(_options(told))
+
+
+def _options(told: Mapping[str, object]) -> Iterator[str]:
+    for name, value in told.items():
+        flag = f"--{name.replace('_', '-')}"
+        if isinstance(value, bool):
+            if value:
+                yield flag
+        elif isinstance(value, Mapping):
+            for column, texts in value.items():
+                for text in [texts] if isinstance(texts, str) else texts:
+                    yield from (flag, str(text) if column == "*" else f"{column}={text}")
+        elif isinstance(value, list | tuple):
+            for text in value:
+                yield from (flag, str(text))
+        elif value is not None:
+            yield from (flag, str(value))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import socket
 import sys
@@ -114,7 +115,8 @@ async def _cancel(request: Request) -> Response:
         if bench.errand.task is not None:
             await bench.errand.task
     back = form.text("back", "/release")
-    return RedirectResponse(back if back.startswith("/") and "//" not in back else "/", 303)
+    own = re.fullmatch(r"(/[\w-]+)+", back, re.ASCII)
+    return RedirectResponse(back if own else "/", 303)
 
 
 async def _plotly(_: Request) -> Response:

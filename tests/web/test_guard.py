@@ -1,4 +1,4 @@
-"""Attacks on the door: other hosts, other pages, no token, forms from elsewhere, bodies too large."""
+"""Attacks on the door: other hosts, other pages, no token, foreign forms, bodies too large."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Folder:
         raise InputError(f"{name} was uploaded too often; delete some of them")
 
     def _walk(self, top: Path, deep: int, *, folders: bool = False) -> Iterator[Path]:
-        """Files below, or folders; nothing hidden, no links, not the project."""
+        """Files and links to any below, or folders; nothing hidden, not the project."""
         try:
             with os.scandir(top) as listed:
                 entries = sorted(listed, key=lambda entry: entry.name.casefold())
@@ -130,7 +130,7 @@ class Folder:
             if entry.is_dir(follow_symlinks=False):
                 if path != self.project:
                     inner.append(path)
-            elif not folders and entry.is_file():
+            elif not folders and (entry.is_symlink() or entry.is_file()):
                 yield path
         for path in inner:
             if folders:
@@ -150,7 +150,7 @@ class Folder:
 def plain_name(name: str) -> str:
     """A file's name that means nothing but itself, on every system."""
     last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
-    kept = re.sub(r"[^\w. +()=-]", "_", last).strip(" ._")
+    kept = re.sub(r"[^\w. +()=-]+", "_", last).strip(" ._")
     stem, dot, ending = kept.partition(".")
     stem = stem.strip() or "table"
     if stem.startswith("-"):

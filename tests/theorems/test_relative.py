@@ -75,10 +75,8 @@ def test_beliefs_average_out_over_the_values_of_a_column(case) -> None:
     """Learning one more column moves beliefs, on average over its values, nowhere."""
     groups, sizes, width = case
     found = sf.relative_threat(generalized(groups, sizes, width))
-    before = found.learnt.learner_of([None] * len(sizes))[0]
-    after = 0
-    for code in range(sizes[0]):
-        weights = [float(code == one) for one in range(sizes[0])]
-        known = [np.array(weights), *[None] * (len(sizes) - 1)]
-        after = after + found.learnt.learner_of(known)[0]
-    assert after == pytest.approx(before, abs=1e-12)
+    nothing = [None] * len(sizes)
+    values = np.eye(sizes[0])
+    before = found.learnt.learner_of([(1.0, nothing)])[0]
+    after = found.learnt.learner_of([(1.0, [value, *nothing[1:]]) for value in values])[0]
+    assert after / after.sum() == pytest.approx(before / before.sum(), abs=1e-12)

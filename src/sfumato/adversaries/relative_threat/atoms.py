@@ -21,6 +21,7 @@ from sfumato.adversaries.relative_threat.model import (
     Model,
     Posterior,
     entries_of,
+    mixed,
     replicates,
     shares,
     soft_shares,
@@ -343,12 +344,17 @@ class Generalized:
 
     # -- one victim of whom anything may be known --------------------------------------------------
 
-    def learner_of(self, known: Known) -> Floats:
-        """Unnormalised, so that alternatives may be added up: replicates by values."""
-        total: Floats = self.model.mean_pi[None, :]
+    def learner_of(self, asked: Sequence[tuple[float, Known]]) -> Floats:
+        """Of a victim who is each of these with a weight, unnormalised: replicates by values."""
+        logs = [self._log_learner(known) for _, known in asked]
+        return mixed(np.stack(logs, axis=-1), [weight for weight, _ in asked])
+
+    def _log_learner(self, known: Known) -> Floats:
+        total: Floats = np.log(self.model.mean_pi)[None, :]
         for posterior, weights in zip(self.posteriors, known, strict=True):
             if weights is not None:
-                total = total * posterior.mean_of(weights)
+                with np.errstate(divide="ignore"):
+                    total = total + np.log(posterior.mean_of(weights))
         return total
 
     def attacker_of(self, known: Known) -> Floats:

@@ -5,10 +5,9 @@ The population is integrated out: given everybody else, person k of a bucket has
     w[s, k] = prod_A (beta + others with s and k's value of A),
 
 up to factors that do not depend on k. If people have values that are all different, a way of
-dealing these anew to them has the product of its weights, and all ways are drawn from at once:
-f(set) sums over the ways of dealing the first |set| values to that set of people (2^size sets), and
-walking back from the full set draws one way exactly. The same sums give every person's chances
-given all others, which is what is averaged, not the draw itself.
+dealing these anew to them has the product of its weights, and `dealing_kernel` draws from all ways
+at once. It gives every person's chances given all others too, which is what is averaged, not the
+draw itself.
 
 If a bucket repeats a value the product is not right any more (its second person changes the weight
 of the third), and beyond 12 people there are too many sets: there blocks of up to five people with
@@ -33,6 +32,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.relative_threat.bucketized import BLOCK
+from sfumato.adversaries.relative_threat.dealing_kernel import (
+    Steps,
+    draw_way,
+    need_logs,
+    sum_chances,
+    sum_ways,
+    uniform,
+)
 from sfumato.compiled import inner, kernel
 from sfumato.numbers import Floats, Ints
 
@@ -105,10 +112,6 @@ def sweep_metropolis(
         _note(sweep, now, has, b, 0.0, record)
 
 
-Steps = npt.NDArray[np.int32]
-MANY_COLUMNS = 32  # beyond, products of weights are taken as sums of logarithms
-
-
 @kernel
 def run_ladder(
     ladder: PowerLadder,
@@ -130,6 +133,8 @@ def run_ladder(
     recording = low == 0 and high > 0 and len(record.sums) > 0
     now = np.zeros(buckets.slot_begins[-1] if recording else 0)
     room = _room(buckets, len(step_begins) - 2)
+    # The highest power is that at which weights are farthest from 1.
+    by_logs = need_logs(ladder.tables[0], buckets.place.shape[1])
     for iteration in range(iterations[0], iterations[1]):
         for rung in range(low, high):
             i, table = ladder.replica[rung], ladder.tables[rung]
@@ -148,6 +153,7 @@ def run_ladder(
                     step_begins,
                     steps,
                     room,
+                    by_logs,
                     now if noting else now[:0],
                 )
             log_chance = 0.0
@@ -173,7 +179,7 @@ def _exchange(ladder: PowerLadder) -> None:
         accepted = math.exp(min(gain, 0.0))
         ladder.proposed[rung] += 1.0
         ladder.refused[rung] += 1.0 - accepted
-        if _uniform(ladder.states[last + 1]) < accepted:
+        if uniform(ladder.states[last + 1]) < accepted:
             ladder.replica[rung], ladder.replica[rung + 1] = j, i
             for cell in range(ladder.at.shape[1]):
                 ladder.weight[j, cell] = ladder.tables[rung, ladder.at[j, cell]]
@@ -185,23 +191,6 @@ def _exchange(ladder: PowerLadder) -> None:
                     ladder.passed[1] += 1
                 ladder.way[j] = 1
     ladder.passed[0] += 1
-
-
-@inner
-def _uniform(state: npt.NDArray[np.uint64]) -> float:
-    """The next number from 0 to 1: xoshiro256+ (Blackman, Vigna 2021).
-
-    NumPy's generators cannot be held in arrays, one a rung.
-    """
-    a, b, c, d = state[0], state[1], state[2], state[3]
-    drawn = a + d
-    c ^= a
-    d ^= b
-    state[0] = a ^ d
-    state[1] = b ^ c
-    state[2] = c ^ (b << np.uint64(17))
-    state[3] = (d << np.uint64(45)) | (d >> np.uint64(19))
-    return float(drawn >> np.uint64(11)) / 9007199254740992.0  # 2 ** 53
 
 
 class Room(NamedTuple):
@@ -245,6 +234,7 @@ def _sweep(
     step_begins: Ints,
     steps: Steps,
     room: Room,
+    by_logs: bool,
     now: Floats,
 ) -> None:
     """Deal every bucket anew; chances are added to `now`, by slot, unless it is empty."""
@@ -255,7 +245,7 @@ def _sweep(
         first = value_begins[g]
         values = value_begins[g + 1] - first
         rounds = 1 if blocks[g] else 2 * ((people + BLOCK - 1) // BLOCK)
-        n, total = 0, 0.0
+        n = 0
         for _ in range(rounds if values > 1 else 0):
             if blocks[g]:
                 n = people
@@ -269,10 +259,22 @@ def _sweep(
                     cell = place[who[j], c] + s
                     at[cell] -= 1
                     weight[cell] = table[at[cell]]
-            _weigh(n, weight, place, who, value, first, which, w)
-            total = _sum_forward(n, w, steps, step_begins[n], step_begins[n + 1], forward)
-            if total > 0.0:  # else all ways are too unlikely for a float: leave it as it is
-                _draw(state, n, w, forward, has, who, which)
+            sum_ways(
+                n,
+                weight,
+                place,
+                who,
+                value,
+                first,
+                which,
+                by_logs,
+                steps,
+                step_begins[n],
+                step_begins[n + 1],
+                w,
+                forward,
+            )
+            draw_way(state, n, w, forward, has, who, which)
             for j in range(n):
                 s = value[first + has[who[j]]]
                 for c in range(place.shape[1]):
@@ -282,9 +284,9 @@ def _sweep(
         if len(now) == 0:
             continue
         # Chances of the last block given everybody else; the others as they stand.
-        if total > 0.0:
+        if n > 0:
             begin, end = step_begins[n], step_begins[n + 1]
-            _sum_chances(n, w, steps, begin, end, forward, backward, chances)
+            sum_chances(n, w, steps, begin, end, forward, backward, chances)
             for j in range(n):
                 seat[who[j] - start] = j
         for k in range(people):
@@ -312,7 +314,7 @@ def _choose(
     for k in range(people):
         order[k] = k
     for k in range(people):
-        other = k + int(_uniform(state) * (people - k))
+        other = k + int(uniform(state) * (people - k))
         order[k], order[other] = order[other], order[k]
         person = start + order[k]
         new = True
@@ -344,136 +346,22 @@ def _note(
         record.kept[sweep // record.keep_thin] = b
 
 
-def deal_steps(largest: int) -> tuple[Ints, Steps]:
-    """For each number n of people, the steps of the sum over sets: set, set before, person, value.
-
-    The last two as person * n + value.
-
-    Steps of n people are `steps[begins[n]:begins[n + 1]]`, smaller sets first.
-    """
-    begins, steps = [0, 0], []
-    for n in range(1, largest + 1):
-        of_n = []
-        for mask in range(1, 1 << n):
-            people = [k for k in range(n) if mask >> k & 1]
-            for rank, k in enumerate(people):
-                step = (mask, mask ^ (1 << k), k * n + len(people) - 1)
-                of_n.append((len(people), rank, step))
-        # Steps that follow each other add to different sums, so that none waits for the last.
-        steps += [step for _, _, step in sorted(of_n)]
-        begins.append(len(steps))
-    return np.array(begins, dtype=np.int64), np.array(steps, dtype=np.int32).reshape(-1, 3)
-
-
-@inner
-def _weigh(
-    n: int,
-    weight: Floats,
-    place: npt.NDArray[np.int32],
-    who: Ints,
-    value: Ints,
-    first: int,
-    which: Ints,
-    w: Floats,
-) -> None:
-    """w[j * n + i]: the i-th value to the j-th person, those of a value up to a common factor."""
-    columns = place.shape[1]
-    for i in range(n):
-        s = value[first + which[i]]
-        for j in range(n):
-            if columns <= MANY_COLUMNS:
-                product = 1.0
-                for c in range(columns):
-                    product *= weight[place[who[j], c] + s]
-                w[j * n + i] = product
-            else:
-                logs = 0.0
-                for c in range(columns):
-                    logs += math.log(weight[place[who[j], c] + s])
-                w[j * n + i] = logs
-    for i in range(n):
-        most = -math.inf
-        for j in range(n):
-            most = max(most, w[j * n + i])
-        scale = 1.0 / most
-        for j in range(n):
-            pair = j * n + i
-            w[pair] = w[pair] * scale if columns <= MANY_COLUMNS else math.exp(w[pair] - most)
-
-
-@inner
-def _sum_forward(n: int, w: Floats, steps: Steps, start: int, stop: int, forward: Floats) -> float:
-    """forward[set]: all ways of dealing the first values to a set of people; returns all in all."""
-    for mask in range(1, 1 << n):
-        forward[mask] = 0.0
-    forward[0] = 1.0
-    for at in range(start, stop):
-        forward[steps[at, 0]] += forward[steps[at, 1]] * w[steps[at, 2]]
-    return float(forward[(1 << n) - 1])
-
-
-@inner
-def _sum_chances(
-    n: int,
-    w: Floats,
-    steps: Steps,
-    start: int,
-    stop: int,
-    forward: Floats,
-    backward: Floats,
-    chances: Floats,
-) -> None:
-    """Each pair's chance over all ways of dealing."""
-    full = (1 << n) - 1
-    for mask in range(full):
-        backward[mask] = 0.0
-    for pair in range(n * n):
-        chances[pair] = 0.0
-    backward[full] = 1.0 / forward[full]
-    for at in range(stop - 1, start - 1, -1):
-        before, pair = steps[at, 1], steps[at, 2]
-        after = backward[steps[at, 0]] * w[pair]
-        backward[before] += after
-        chances[pair] += forward[before] * after
-
-
-@inner
-def _draw(
-    state: npt.NDArray[np.uint64],
-    n: int,
-    w: Floats,
-    forward: Floats,
-    has: Ints,
-    who: Ints,
-    which: Ints,
-) -> None:
-    """One way of dealing, walking back from the full set."""
-    mask = (1 << n) - 1
-    for i in range(n - 1, -1, -1):
-        chance = _uniform(state) * forward[mask]
-        taken = -1
-        for k in range(n):
-            if mask >> k & 1:
-                taken = k
-                chance -= forward[mask ^ (1 << k)] * w[k * n + i]
-                if chance < 0:
-                    break
-        has[who[taken]] = which[i]
-        mask ^= 1 << taken
-
-
 @kernel
 def learner_means(
-    kept: Floats, weights: Floats, places: Ints, scale: Floats, batches: int, log_scale: Floats
-) -> Floats:
-    """E[prod_A (beta + c) / (B + n)] for people of given tuples: batches by people by values.
+    kept: Floats, log_weights: Floats, places: Ints, usual: Floats, batches: int
+) -> tuple[Floats, Floats]:
+    """E[prod_A (beta + c)] for people of given tuples: batches by people by values, and logarithms
+    of the factors by which they are to be multiplied, people by values.
 
     `places[t, c]` is where tuple t's value of column c lies for the first sensitive value, or -1
-    where nobody listed has it: its factor is in `log_scale[t, s]` then. `weights` are those of the
-    draws, which add up to 1 in every batch.
+    where nobody listed has it: it is left out then. `log_weights` are those of the draws. `usual`
+    is what beta + c is on the whole, by cell: products are of ratios to it, which floats hold.
     """
-    many, values = len(kept) // batches, scale.shape[1]
-    found = np.zeros((batches, len(places), values))
+    values = usual.shape[1]
+    many = len(kept) // batches
+    found, logs = np.zeros((batches, len(places), values)), np.zeros((len(places), values))
+    inverse, weights = 1.0 / usual.ravel(), np.exp(log_weights)
+    unlikely = weights.min() < 1e-200  # but what is looked for may be all the likelier there
     for batch in range(batches):
         for m in range(batch * many, (batch + 1) * many):
             for t in range(len(places)):
@@ -481,10 +369,32 @@ def learner_means(
                     product = weights[m]
                     for c in range(places.shape[1]):
                         if places[t, c] >= 0:
-                            product *= kept[m, places[t, c] + s] * scale[c, s]
+                            cell = places[t, c] + s
+                            product *= kept[m, cell] * inverse[cell]
                     found[batch, t, s] += product
-    for batch in range(batches):
-        for t in range(len(places)):
-            for s in range(values):
-                found[batch, t, s] *= math.exp(log_scale[t, s])
-    return found
+    for t in range(len(places)):
+        for s in range(values):
+            total = found[:, t, s].sum()
+            if unlikely or not 1e-200 < total < 1e200:  # too far from the usual
+                logs[t, s] = _mean_by_logs(kept, log_weights, places[t], s, found[:, t, s])
+                continue
+            for c in range(places.shape[1]):
+                if places[t, c] >= 0:
+                    logs[t, s] += math.log(usual[places[t, c] // values, s])
+    return found, logs
+
+
+@inner
+def _mean_by_logs(kept: Floats, log_weights: Floats, place: Ints, s: int, means: Floats) -> float:
+    """Means over batches of products, scaled so that the largest is 1: its logarithm."""
+    many = len(kept) // len(means)
+    logs = np.empty(many * len(means))
+    for m in range(len(logs)):
+        logs[m] = log_weights[m]
+        for c in range(len(place)):
+            if place[c] >= 0:
+                logs[m] += math.log(kept[m, place[c] + s])
+    most = logs.max()
+    for batch in range(len(means)):
+        means[batch] = np.exp(logs[batch * many : (batch + 1) * many] - most).sum()
+    return float(most)

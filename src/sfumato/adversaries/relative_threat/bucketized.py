@@ -22,16 +22,21 @@ import numpy.typing as npt
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.relative_threat.atoms import Known
 from sfumato.adversaries.relative_threat.columns import recode
-from sfumato.adversaries.relative_threat.model import DirichletWeights, normalised, replicates
+from sfumato.adversaries.relative_threat.model import (
+    DirichletWeights,
+    mixed,
+    normalised,
+    replicates,
+    soft_shares,
+)
 from sfumato.counts.counts import rank_rows
 from sfumato.numbers import Bools, Floats, Ints, Ragged, offsets_of, rows_of, run_places
 from sfumato.release.description import Buckets
 from sfumato.release.groups import Groups
 from sfumato.schema.domain import Domain
 
-# A bucketized release laid out for the kernels: people of buckets, values of buckets, counts.
-#
-# Only values that somebody is listed with are counted; a value nobody has keeps its prior weight.
+# A bucketized release laid out for the kernels. Only values that somebody is listed with are
+# counted; a value nobody has keeps its prior weight.
 
 LARGEST = 12  # people of a bucket that is still dealt as a whole
 BLOCK = 5  # people dealt at once in other buckets
@@ -312,11 +317,11 @@ class Bucketized:
         chances: Floats,
         kept: Floats,
         batches: int,
-        weights: Floats | None = None,
+        log_weights: Floats | None = None,
     ) -> None:
-        """`weights`: of worlds that are all there are, instead of draws that count alike."""
+        """`log_weights`: of worlds that are all there are, instead of draws that count alike."""
         self.buckets, self.kept_counts, self.batches = buckets, kept, batches
-        self._worlds = weights
+        self._worlds = log_weights
         self.chances = replicates(chances)
         weights = buckets.alpha + buckets.people
         self.mean_pi: Floats = weights / weights.sum()
@@ -326,12 +331,12 @@ class Bucketized:
         return None if self._worlds is not None else len(self.kept_counts)
 
     @cached_property
-    def _draw_weights(self) -> Floats:
+    def _log_weights(self) -> Floats:
         """The weight of each kept draw in its batch."""
         if self._worlds is not None:
             return self._worlds
         many = len(self.kept_counts) // self.batches
-        return np.full(len(self.kept_counts), 1 / many)
+        return np.full(len(self.kept_counts), -np.log(many))
 
     @cached_property
     def _group(self) -> Ints:
@@ -378,7 +383,7 @@ class Bucketized:
         return summed.reshape(len(chances), codes.shape[1], buckets.width)
 
     def learner(self, codes: Ints, where: Located | None = None) -> Floats:
-        return normalised(np.exp(self.log_joint(codes)))
+        return soft_shares(self.log_joint(codes))
 
     def log_joint(self, codes: Ints) -> Floats:
         """log p_L(s, r)."""
@@ -386,21 +391,16 @@ class Bucketized:
 
         buckets = self.buckets
         places = buckets.places(codes)
-        missing = np.zeros((codes.shape[1], buckets.width))
+        usual = self.kept_counts.mean(axis=0).reshape(-1, buckets.width)
+        means, logs = learner_means(
+            self.kept_counts, self._log_weights, places, usual, self.batches
+        )
+        logs += np.log(self.mean_pi) + np.log(buckets.scale).sum(axis=0)
         for c, row in enumerate(codes):
             rare = np.flatnonzero(places[:, c] < 0)
-            beta = buckets.beta_of(c, slice(None), row[rare])
-            missing[rare] += np.log(beta.T * buckets.scale[c])
-        means = learner_means(
-            self.kept_counts,
-            self._draw_weights,
-            places,
-            buckets.scale,
-            self.batches,
-            missing,
-        )
-        logs: Floats = np.log(np.maximum(replicates(means), 1e-300)) + np.log(self.mean_pi)
-        return logs
+            logs[rare] += np.log(buckets.beta_of(c, slice(None), row[rare]).T)
+        joint: Floats = np.log(np.maximum(replicates(means), 1e-300)) + logs
+        return joint
 
     # -- one victim of whom anything may be known --------------------------------------------------
 
@@ -423,15 +423,17 @@ class Bucketized:
         rows = [np.bincount(s, weights=row, minlength=self.buckets.width) for row in weighed]
         return np.array(rows, dtype=np.float64)
 
-    def learner_of(self, known: Known) -> Floats:
-        total = self.mean_pi * self._masses([known])[:, :, 0] * self._draw_weights[:, None]
+    def learner_of(self, asked: Sequence[tuple[float, Known]]) -> Floats:
+        logs = np.log(self.mean_pi)[:, None] + self._log_masses([one for _, one in asked])
+        logs += self._log_weights[:, None, None]
+        total = mixed(logs, [weight for weight, _ in asked])
         many = len(total) // self.batches * self.batches
         return replicates(total[:many].reshape(self.batches, -1, self.buckets.width).sum(axis=1))
 
-    def _masses(self, known: Sequence[Known]) -> Floats:
-        """prod_A sum_v w_v (beta + c) / (B + n) in every kept draw: draws by s by each known."""
+    def _log_masses(self, known: Sequence[Known]) -> Floats:
+        """log prod_A sum_v w_v (beta + c) / (B + n) in every kept draw: draws by s by known."""
         buckets = self.buckets
-        total = np.ones((len(self.kept_counts), buckets.width, len(known)))
+        total = np.zeros((len(self.kept_counts), buckets.width, len(known)))
         for c, numbers in enumerate(buckets.number):
             listed = np.flatnonzero(numbers >= 0)
             counts = self._column(c)
@@ -441,7 +443,9 @@ class Bucketized:
                     continue
                 unseen = np.where(numbers < 0, weights, 0.0)
                 rest = buckets.beta[c] @ unseen
-                total[:, :, at] *= (counts @ weights[listed] + rest) * buckets.scale[c]
+                mass = (counts @ weights[listed] + rest) * buckets.scale[c]
+                with np.errstate(divide="ignore"):
+                    total[:, :, at] += np.log(mass)
         return total
 
     def _column(self, c: int) -> Floats:
@@ -455,7 +459,7 @@ class Bucketized:
         """The draws to take: all of them, or as many of all worlds."""
         if self._worlds is None:
             return np.arange(len(self.kept_counts))
-        return rng.choice(len(self._worlds), size=many, p=self._worlds)
+        return rng.choice(len(self._worlds), size=many, p=np.exp(self._worlds))
 
     # -- draws of the population, for the other reading of p_L -------------------------------------
 

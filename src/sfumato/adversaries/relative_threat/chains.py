@@ -101,6 +101,8 @@ def judge_traces(traces: Floats) -> tuple[Floats, Floats, Floats]:
     stats = statistics()
     many = traces.shape[2]
     rhat, ess, mcse = rhat_of(traces), np.full(many, np.inf), np.zeros(many)
+    unknown = ~np.isfinite(traces).all(axis=(0, 1))
+    ess[unknown], mcse[unknown] = 0.0, np.inf
     moving = _moving(traces)
     if len(moving):
         moved = traces[:, :, moving]
@@ -115,6 +117,7 @@ def judge_traces(traces: Floats) -> tuple[Floats, Floats, Floats]:
 def rhat_of(traces: Floats) -> Floats:
     """R-hat of each trace alone."""
     rhat, moving = np.ones(traces.shape[2]), _moving(traces)
+    rhat[~np.isfinite(traces).all(axis=(0, 1))] = np.inf  # nothing is known of what is no number
     if len(moving):
         moved = traces[:, :, moving]
         # A chain that stands still where others move has not arrived.

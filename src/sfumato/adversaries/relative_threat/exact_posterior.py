@@ -73,9 +73,9 @@ def every_world(buckets: BucketModel) -> Bucketized | None:
                 b[at] += 1
         kept[number] = b
         np.add.at(chances[number], row + has, 1.0)
-    weights = np.exp(logs - logs.max())
-    weights /= weights.sum()
-    return Bucketized(buckets, (weights @ chances)[None], kept, 1, weights)
+    logs -= logs.max()
+    logs -= np.log(np.exp(logs).sum())
+    return Bucketized(buckets, (np.exp(logs) @ chances)[None], kept, 1, logs)
 
 
 def _ways(counts: Ints) -> list[Ints]:

@@ -24,6 +24,7 @@ from sfumato.adversaries.relative_threat.atoms import Known
 from sfumato.adversaries.relative_threat.columns import recode
 from sfumato.adversaries.relative_threat.model import (
     DirichletWeights,
+    mixed,
     normalised,
     replicates,
     soft_shares,
@@ -314,13 +315,15 @@ class Ideal:
             total = total + theta[:, row].T
         return soft_shares(total)
 
-    def learner_of(self, known: Known) -> Floats:
-        """p_I(s, y), unnormalised, of one victim."""
-        total = np.exp(self.log_pi)
-        for theta, weights in zip(self.log_theta, known, strict=True):
-            if weights is not None:
-                total = total * (np.exp(theta) @ weights)
-        return total
+    def learner_of(self, asked: Sequence[tuple[float, Known]]) -> Floats:
+        """p_I(s, y), unnormalised, of a victim who is each of these with a weight."""
+        logs = np.repeat(self.log_pi[:, None], len(asked), axis=1)
+        for at, (_, known) in enumerate(asked):
+            for theta, weights in zip(self.log_theta, known, strict=True):
+                if weights is not None:
+                    with np.errstate(divide="ignore"):
+                        logs[:, at] += np.log(np.exp(theta) @ weights)
+        return mixed(logs, [weight for weight, _ in asked])
 
 
 Reading = Literal["joint", "conditional"]
@@ -343,7 +346,7 @@ class Learnt(Protocol):
 
     def random_worlds(self, codes: Ints, where: Located) -> Floats: ...
 
-    def learner_of(self, known: Known) -> Floats: ...
+    def learner_of(self, asked: Sequence[tuple[float, Known]]) -> Floats: ...
 
     def attacker_of(self, known: Known) -> Floats: ...
 
@@ -452,14 +455,12 @@ class BlurredSight(Sight):
         seen = [place for place, noise in enumerate(self.noise) if noise is not None]
         kinds, kind = np.unique(codes[seen], axis=1, return_inverse=True)
         known = [self._known(dict(zip(seen, values, strict=True))) for values in kinds.T.tolist()]
-        learnt, conditional = self.learnt, self.conditional
+        learnt, learner = self.learnt, self.conditional or self.learnt
         asked: dict[str, Callable[[Known], Floats]] = {
             "attacker": learnt.attacker_of,
-            "learner": learnt.learner_of
-            if conditional is None
-            else lambda one: conditional.learner_of([(1.0, one)]),
+            "learner": lambda one: learner.learner_of([(1.0, one)]),
             "random_worlds": learnt.random_worlds_of,
-            "ideal": lambda one: self.ideal.learner_of(one)[None],
+            "ideal": lambda one: self.ideal.learner_of([(1.0, one)])[None],
         }
         return {
             name: normalised(np.stack([ask(one) for one in known], axis=1))[:, kind.ravel()]

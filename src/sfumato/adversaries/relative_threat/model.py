@@ -400,6 +400,16 @@ def normalised(weights: Floats) -> Floats:
     return chances
 
 
+def mixed(log_weights: Floats, shares: Sequence[float]) -> Floats:
+    """Weights of alternatives (last axis) added up in these shares.
+
+    All are scaled alike, for no float holds a product over many columns.
+    """
+    most = log_weights.max(initial=-1e300)
+    weights: Floats = np.exp(log_weights - most) @ np.array(shares)
+    return weights
+
+
 def soft_shares(log_weights: Floats) -> Floats:
     """Log weights along the last axis as shares."""
     scaled = np.exp(log_weights - log_weights.max(axis=-1, keepdims=True))

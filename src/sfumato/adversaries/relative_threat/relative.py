@@ -387,7 +387,7 @@ def _learn_regions(
         raise InputError(
             f"regions of {name_some(missing)} cross, so there is no closed form; use method='auto'"
         )
-    from sfumato.adversaries.relative_threat.samplers import ROW_GIBBS, RowGibbs
+    from sfumato.adversaries.relative_threat.paper_samplers import ROW_GIBBS, RowGibbs
 
     rng = np.random.default_rng([seed, 2])
     cases = made_up_cases(model, rng) if people is None else _cases(people)
@@ -417,7 +417,8 @@ def _learn_buckets(
     buckets: BucketModel, method: Method, goal: Goal, seed: int
 ) -> tuple[Bucketized, dict[str, str], Diagnostics | None]:
     from sfumato.adversaries.relative_threat.exact_posterior import every_world
-    from sfumato.adversaries.relative_threat.samplers import BucketChains, Permutations, Swaps
+    from sfumato.adversaries.relative_threat.paper_samplers import Permutations, Swaps
+    from sfumato.adversaries.relative_threat.samplers import BucketChains
     from sfumato.adversaries.relative_threat.tempering import TemperedChains, shortest_run
 
     if method in ("auto", "exact"):

@@ -263,8 +263,7 @@ class RelativeThreat(Displayed):
         asked = self.observer.read(victim)
         if self.conditional is not None:
             return self._guess(self.conditional.learner_of(asked))
-        weights = sum((w * self.learnt.learner_of(one) for w, one in asked), np.zeros((1, 1)))
-        return self._guess(weights)
+        return self._guess(self.learnt.learner_of(asked))
 
     def random_worlds(self, victim: object) -> ValueProbabilities:
         """p_RW: what counting alone says, every value of a region being as likely."""
@@ -275,8 +274,7 @@ class RelativeThreat(Displayed):
     def ideal(self, victim: object) -> ValueProbabilities:
         """p_I: what somebody believes who learnt from the original table."""
         asked: list[tuple[float, Known]] = self.observer.read(victim)
-        ideal = self._ideal
-        return self._guess(sum((w * ideal.learner_of(one) for w, one in asked), np.zeros(1))[None])
+        return self._guess(self._ideal.learner_of(asked)[None])
 
     def _guess(self, weights: Floats) -> ValueProbabilities:
         if not weights[0].sum() > 0:

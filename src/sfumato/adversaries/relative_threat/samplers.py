@@ -1,6 +1,6 @@
 """Chains: over who has which value in buckets, and over columns whose regions cross.
 
-They are watched by the p_A of people. The paper's own samplers stand beside them, for comparison.
+They are watched by the p_A of people. `paper_samplers` has the paper's own.
 """
 
 from __future__ import annotations
@@ -32,7 +32,13 @@ from sfumato.adversaries.relative_threat.chains import (
     side_by_side,
 )
 from sfumato.adversaries.relative_threat.columns import RegionColumn
-from sfumato.adversaries.relative_threat.model import Model, Posterior, entries_of, jackknife
+from sfumato.adversaries.relative_threat.model import (
+    Model,
+    Posterior,
+    entries_of,
+    jackknife,
+    soft_shares,
+)
 from sfumato.numbers import Floats, Ints
 
 # -- who has which value in the buckets of a bucketized release ------------------------------------
@@ -86,7 +92,7 @@ class BucketChains:
     def __init__(
         self, buckets: BucketModel, chains: int, seed: int, seconds: float | None = None
     ) -> None:
-        from sfumato.adversaries.relative_threat.bucket_kernel import deal_steps
+        from sfumato.adversaries.relative_threat.dealing_kernel import deal_steps
 
         self.buckets, self.chains, self._seed = buckets, chains, seed
         self.clock = StageClock(seconds)
@@ -183,11 +189,11 @@ class BucketChains:
         buckets = self.buckets
         member, s = self._about(slots)
         places = buckets.places(buckets.codes[:, member])
-        total: Floats = self.learnt.mean_pi[None, None, :]
+        logs = np.log(self.learnt.mean_pi) + np.log(buckets.scale).sum(axis=0)
         for c in range(places.shape[1]):
             at = places[:, c][:, None] + np.arange(buckets.width)
-            total = total * (self.learnt.kept_counts[:, at] * buckets.scale[c])
-        own: Floats = total[:, np.arange(len(s)), s] / total.sum(axis=2)
+            logs = logs + np.log(self.learnt.kept_counts[:, at])
+        own: Floats = soft_shares(logs)[:, np.arange(len(s)), s]
         return own.reshape(self.chains, -1, len(slots))
 
     def _run(self, chain: int, sweeps: int, thin: int, slots: Ints) -> StageRecord:
@@ -424,76 +430,3 @@ def _start(problems: Problems, chain: int, rng: np.random.Generator) -> Floats:
     total = np.add.reduceat(theta, problems.begins[:-1])
     started: Floats = theta / np.repeat(total, np.diff(problems.begins))
     return started
-
-
-# The paper's own samplers (Boreale, Corradi, Viscardi 2020), kept for comparison.
-#
-# Per-row Gibbs (generalized): given the population every row draws its hidden value, given the
-# rows the population is drawn. On a column that is mostly suppressed 200,000 sweeps of a file of
-# 5,692 rows still leave p_A .0195 from the truth.
-#
-# Metropolis swaps and permutations (bucketized): each bucket proposes to swap two people's values,
-# or to deal all anew at random; then the population is drawn, which is held fixed meanwhile.
-
-ROW_GIBBS = "sampled (per-row Gibbs)"
-
-
-class RowGibbs(CrossingChains):
-    """A hidden value for every row, vectorised over all rows of a column."""
-
-    merge = False
-
-    def _run(self, chain: int, sweeps: int, thin: int) -> list[Floats]:
-        return [self._column(chain, number, sweeps, thin) for number in range(len(self.columns))]
-
-    def _column(self, chain: int, number: int, sweeps: int, thin: int) -> Floats:
-        _, column, problems = self.columns[number]
-        rng, theta = self._rngs[chain], self._thetas[chain][number]
-        cells = self.model.cells(column).astype(np.int64)
-        values, parts = np.nonzero(cells)
-        many = cells[values, parts]
-        size = len(column.atoms)
-        start = np.repeat(values * size + column.indptr[parts], many)
-        stop = np.repeat(values * size + column.indptr[parts + 1], many)
-        flat = (np.arange(len(cells))[:, None] * column.width + column.atoms).ravel()
-        beta = problems.prior  # rows of a single atom are drawn like all others
-        begins, width = problems.begins[:-1], np.diff(problems.begins)
-        kept = np.empty((sweeps // thin, len(theta)))
-        for sweep in range(sweeps):
-            running = np.concatenate([[0.0], np.cumsum(theta[flat])])
-            low = running[start]
-            chance = low + rng.random(len(start)) * (running[stop] - low)
-            drawn = np.clip(np.searchsorted(running, chance, "right") - 1, start, stop - 1)
-            counts = np.bincount(flat[drawn], minlength=len(theta))
-            gamma = np.maximum(rng.standard_gamma(beta + counts), 1e-300)
-            theta[:] = gamma / np.repeat(np.add.reduceat(gamma, begins), width)
-            if (sweep + 1) % thin == 0:
-                kept[sweep // thin] = theta
-        return kept
-
-
-class Swaps(BucketChains):
-    """One proposed swap a bucket and sweep, the population held fixed."""
-
-    permute = False
-
-    @property
-    def method(self) -> str:
-        return "sampled (Metropolis swaps)"
-
-    def _sweep(self, chain: int, sweeps: int, record: StageRecord) -> None:
-        from sfumato.adversaries.relative_threat.bucket_kernel import sweep_metropolis
-
-        rng, ladder = self._rngs[chain], self.ladders[chain]
-        has, b = ladder.has[0], ladder.weight[0]
-        sweep_metropolis(rng, sweeps, self.permute, has, b, self.buckets.layout, record)
-
-
-class Permutations(Swaps):
-    """One random dealing of all its values a bucket and sweep, the population held fixed."""
-
-    permute = True
-
-    @property
-    def method(self) -> str:
-        return "sampled (Metropolis permutations)"

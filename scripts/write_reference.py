@@ -8,16 +8,13 @@ pages; tests/test_reference.py fails when they are not what the code says, or mi
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import inspect
 import re
 import sys
 import types
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from functools import cache
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
 
@@ -26,24 +23,19 @@ from pydantic import BaseModel
 from typer.cli import get_docs_for_click
 
 import sfumato
-from sfumato.adversaries.leakage.metrics import METRICS
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.anonymizers import ANONYMIZERS
 from sfumato.anonymizers.base import Anonymizer
 from sfumato.cli.main import app
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import Criterion
-from sfumato.criteria.closeness import TCloseness
-from sfumato.criteria.leakage import DistributionLeakage
 from sfumato.criteria.skyline_privacy import KnowledgePoint
-from sfumato.engines.choose import ENGINES
-from sfumato.engines.form import FORMATS
 from sfumato.engines.reading import OF_POLICIES, Reading, options_about
 from sfumato.ledger.earlier import Source
 from sfumato.perturbation import PERTURBATIONS
 from sfumato.perturbation.base import Perturbation
-from sfumato.perturbation.chance import DISTRIBUTIONS, AddedNoise
 from sfumato.perturbation.pseudonyms import PseudonymKey
+from sfumato.policy.keys import CHOICES, field_texts, told_key
 from sfumato.policy.linked_files import Link
 from sfumato.policy.model import Policy
 from sfumato.policy.rules import RULE_SETS
@@ -55,7 +47,6 @@ from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.limits import Limits
 from sfumato.schema.roles import Schema
 from sfumato.table import Table
-from sfumato.utility import UTILITIES
 from sfumato.utility.use import Use
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
@@ -86,15 +77,6 @@ WORDS: dict[object, str] = {
     Perturbation: "[perturbation](#perturb)",
     PseudonymKey: "[table](#pseudonyms)",
     Source: "[file](#files-of-people)",
-}
-CHOICES: dict[tuple[type, str], Collection[str]] = {
-    (Policy, "utility"): UTILITIES,
-    (Policy, "format"): FORMATS,
-    (Reading, "engine"): ENGINES,
-    (Reading, "decimal"): (".", ","),
-    (TCloseness, "distance"): ("equal", "ordered", "hierarchy"),
-    (DistributionLeakage, "metric"): METRICS,
-    (AddedNoise, "distribution"): DISTRIBUTIONS,
 }
 
 
@@ -153,28 +135,6 @@ KINDS = {*HIERARCHIES, *CRITERIA, *ANONYMIZERS, *PERTURBATIONS, *RULE_SETS}
 # -- reading the code ------------------------------------------------------------------------------
 
 
-@cache
-def _classes(module: str) -> dict[str, list[ast.stmt]]:
-    """What stands in the classes of a module of ours."""
-    if not module.startswith("sfumato."):
-        return {}
-    tree = ast.parse(Path(str(sys.modules[module].__file__)).read_text(encoding="utf-8"))
-    return {node.name: node.body for node in tree.body if isinstance(node, ast.ClassDef)}
-
-
-def field_texts(kind: type) -> dict[str, str]:
-    """The strings below the fields of a class and of those it is made of."""
-    texts: dict[str, str] = {}
-    for parent in kind.__mro__:
-        body = _classes(parent.__module__).get(parent.__name__, [])
-        for field, below in pairwise(body):
-            if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr):
-                value = below.value
-                if isinstance(value, ast.Constant) and isinstance(value.value, str):
-                    texts.setdefault(ast.unparse(field.target), " ".join(value.value.split()))
-    return texts
-
-
 def keys_of(kind: type, names: Sequence[str] | None = None) -> tuple[Key, ...]:
     """The keys of a table that becomes a dataclass, or is checked by a model of pydantic."""
     texts, hints = field_texts(kind), get_type_hints(kind)
@@ -197,11 +157,10 @@ def keys_of(kind: type, names: Sequence[str] | None = None) -> tuple[Key, ...]:
 
 
 def _key(kind: type, name: str, hint: object, default: str, text: str) -> Key:
-    told, _, after = text.partition("Example: ")
-    examples = tuple(re.findall(r"`([^`]*)`", after))
+    told = told_key(text)
     chosen = CHOICES.get((kind, name))
     words = _choices(chosen) if chosen else type_words(hint)
-    return Key(name, words, default, told.strip(), examples)
+    return Key(name, words, default, told.text, told.examples)
 
 
 def _default_of(field: dataclasses.Field[Any]) -> str:

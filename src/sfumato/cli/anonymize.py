@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from sfumato.cli.options import AsJson, By, Force, Limit, PolicyFile, Verbose, reads
-from sfumato.engines.form import FORMATS, check_format
+from sfumato.engines.form import FORMATS
 from sfumato.engines.reading import OF_TABLES, Reading
 
 
@@ -85,42 +85,18 @@ def anonymize(
 
     Example: sfumato anonymize patients.csv --policy policy.toml --out release
     """
-    from sfumato.adversaries.linkage.record_risks import check_records
     from sfumato.cli.options import load_rules, read_table
     from sfumato.cli.show import show_report
-    from sfumato.errors import InputError
-    from sfumato.files import check_new_folder
     from sfumato.report.sections.search import choice_words
-    from sfumato.workflow.anonymize import anonymize as run_anonymize
-    from sfumato.workflow.audit import audit
-    from sfumato.workflow.like import PointFile
-    from sfumato.workflow.price import add_price
+    from sfumato.workflow.publish import Publication
 
-    check_new_folder(out, force=force)
-    if format is not None:
-        check_format(format)
-    rules, schema = load_rules(policy, limit)
-    if like is not None and seed is not None:
-        raise InputError("--like has its own seed; leave --seed out")
-    chosen = None if like is None else PointFile.read(like)
-    table = read_table(data, rules, schema, reading)
-    if record_risks:
-        check_records(table)
-    if chosen is not None:
-        point = chosen.point(table, rules)
-        rules, seed = point.policy, point.seed
-    release = run_anonymize(table, rules, seed=seed)
-    report = add_price(audit(release, rules, by=by), table, rules, asked=price)
-    risks = report.record_risks() if record_risks else None
-    release.save(
-        out,
-        report=report,
-        policy=rules,
-        format=format,
-        force=force,
-        records=risks,
-        codebook=codebook,
+    publication = Publication(
+        out, format, like, seed, price, record_risks, codebook, by=by, force=force
     )
+    rules, schema = load_rules(policy, limit)
+    publication.check()
+    table = read_table(data, rules, schema, reading)
+    report = publication.publish(table, rules).report
     show_report(
         report,
         json=json,

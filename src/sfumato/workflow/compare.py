@@ -444,6 +444,12 @@ def _failed(point: SweepPoint, error: SfumatoError) -> Outcome:
 def _measured(
     point: SweepPoint, release: Release, report: Report, measures: Sequence[Utility]
 ) -> Outcome:
+    figures = figures_of(release, report, measures)
+    return Outcome(point.settings, point.anonymizer.name, point.policy, figures)
+
+
+def figures_of(release: Release, report: Report, measures: Sequence[Utility]) -> Figures:
+    """What a release that was made here risks and costs, so that it has a place on a map."""
     # Nothing of the table is left to compare noise with, so no measure applies.
     view = None if release.regions.noisy else view_of(release)
     prosecutor = None if report.linkage is None else report.linkage.prosecutor
@@ -453,7 +459,7 @@ def _measured(
         for groups in counted
         if len(groups) and groups.width
     ]
-    figures = Figures(
+    return Figures(
         groups=len(release.groups),
         people=release.people,
         suppressed=release.suppressed,
@@ -465,7 +471,6 @@ def _measured(
         costs={m.name: nan if view is None else m.cost(view) for m in measures},
         verdict=report.status,
     )
-    return Outcome(point.settings, point.anonymizer.name, point.policy, figures)
 
 
 def _notes(point: SweepPoint, report: Report) -> list[str]:

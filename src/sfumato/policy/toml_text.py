@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from typing import Any
 
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.limits import Limits
@@ -15,7 +14,7 @@ def _is_control(character: str) -> bool:
     return character < " " or character == "\x7f"
 
 
-def toml_value(value: Any) -> str:
+def toml_value(value: object) -> str:
     """A value as it stands in a TOML file."""
     if isinstance(value, bool):
         return "true" if value else "false"

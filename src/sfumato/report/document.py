@@ -483,6 +483,11 @@ def _series(series: Series) -> dict[str, object]:
     }
 
 
+def as_json(value: object) -> str:
+    """Whatever is told, as JSON; whole numbers without a fraction."""
+    return json.dumps(cleaned(value), indent=1, ensure_ascii=False, allow_nan=False)
+
+
 def cleaned(value: object) -> Any:
     """Whatever is told, as JSON can hold it; whole numbers without a fraction."""
     if isinstance(value, Mapping):

@@ -103,6 +103,10 @@ class ProjectFiles:
         text = self._text("decisions.json")
         return {} if text is None else _parsed("decisions.json", text)
 
+    def kept(self, name: str) -> str | None:
+        """What a step keeps in a file of its own; None where there is none."""
+        return self._text(name)
+
     def _text(self, name: str) -> str | None:
         path = self.folder / name
         try:
@@ -218,6 +222,13 @@ class Project(ProjectFiles):
     def save_decisions(self, decisions: Mapping[str, object]) -> None:
         """Keep what was decided."""
         self._write("decisions.json", json.dumps(decisions, indent=1, ensure_ascii=False) + "\n")
+
+    def keep(self, name: str, text: str | None) -> None:
+        """Keep what a step needs again (prices, a text with a mistake), or nothing any more."""
+        if text is not None:
+            self._write(name, text)
+        else:
+            (self.folder / name).unlink(missing_ok=True)
 
     def _expect(self, revision: str) -> None:
         if self.state().revision != revision:

@@ -1,0 +1,212 @@
+"""What the step Policy shows: the text as a form, what the current release says, and prices.
+
+Tasks of a worker. A verdict here is what an audit would say of the same release: the same criterion
+judges the same groups, and nothing else of an audit is run, so that a slider is answered at once.
+Criteria that judge all groups together may take long; they are judged when somebody asks.
+
+Stands apart: a worker has loaded the library for it, the server has not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+from sfumato.criteria.base import Criterion, Verdict, judge
+from sfumato.errors import PolicyError, SfumatoError
+from sfumato.policy.model import Policy
+from sfumato.release.read.read_release import table_as_published
+from sfumato.release.release import Release
+from sfumato.report.document import as_json, number
+from sfumato.report.price import price_facts
+from sfumato.report.risk_map import cost_text
+from sfumato.table import Table
+from sfumato.web.form_fields import (
+    anonymizer_cards,
+    criterion_cards,
+    profile_cards,
+    utility_choices,
+)
+from sfumato.web.kept_sections import kept, section_of
+from sfumato.web.policy_text import read_form, with_criterion, with_fields, without_criterion
+from sfumato.web.policy_view import (
+    PRICE,
+    TABLE,
+    Card,
+    CardPrice,
+    Choices,
+    LiveVerdict,
+    PolicyView,
+    PriceView,
+    Story,
+)
+from sfumato.workflow.price import check_price, price
+
+if TYPE_CHECKING:
+    from sfumato.web.desk import Desk
+
+ON_REQUEST = "judged when asked: it looks at all groups together"
+
+
+def choices(_desk: Desk) -> Choices:
+    """The cards of all criteria, anonymizers and rule sets."""
+    told: dict[str, list[Card]] = {}
+    for card in criterion_cards().values():
+        told.setdefault(card.question, []).append(card)
+    stories = tuple(
+        Story(question, cards[0].story, tuple(cards)) for question, cards in told.items()
+    )
+    return Choices(stories, anonymizer_cards(), profile_cards(), utility_choices())
+
+
+def view_policy(
+    desk: Desk,
+    *,
+    text: str | None = None,
+    fields: Mapping[str, str] | None = None,
+    add: str = "",
+    drop: int | None = None,
+    point: int = TABLE,
+    everything: bool = False,
+) -> PolicyView:
+    """A text with what was changed in its form, and what the release of a point says to it.
+
+    Without a text it is the project's. A mistake leaves the text as it was given.
+    """
+    text = (desk.project.state().policy or "") if text is None else text
+    form = None
+    try:
+        changed = with_fields(text, fields) if fields else text
+        changed = with_criterion(changed, add) if add else changed
+        text = changed if drop is None else without_criterion(changed, drop)
+        form = read_form(text)
+        policy = policy_of(desk, text)
+    except SfumatoError as error:
+        return PolicyView(text, str(error), form, levels=_levels(desk))
+    verdicts, unjudged = _verdicts(desk, policy.require, point, everything=everything)
+    prices = priced_before(desk, policy)
+    return PolicyView(text, "", form, verdicts, unjudged, _levels(desk), prices)
+
+
+def policy_of(desk: Desk, text: str) -> Policy:
+    """The policy that a text means; files that it names lie beside the project's policy."""
+    policy = Policy.parse(text, desk.project.folder)
+    if policy.schema is None:
+        raise PolicyError("it has no [schema]; name the columns' roles in it")
+    return policy
+
+
+# -- verdicts --------------------------------------------------------------------------------------
+
+
+def _verdicts(
+    desk: Desk, criteria: Sequence[Criterion], point: int, *, everything: bool
+) -> tuple[tuple[LiveVerdict, ...], str]:
+    """What a release says to each criterion; or why none could be judged."""
+    try:
+        release = judged_release(desk, point)
+    except SfumatoError as error:
+        return (), f"Nothing could be judged: {error}"
+    cards = criterion_cards()
+    told = [
+        _told(criterion, verdict_on(criterion, release))
+        if everything or cards[criterion.name].live
+        else LiveVerdict(criterion.name, "", criterion.required, "", "not judged", ON_REQUEST)
+        for criterion in criteria
+    ]
+    return tuple(told), ""
+
+
+_standing: list[tuple[Table, Release]] = []  # the table that was published as it stands last
+
+
+def judged_release(desk: Desk, point: int) -> Release:
+    """The release of a point, or the table as it stands."""
+    if point != TABLE:
+        return desk.release(point)
+    table = desk.table()
+    if not _standing or _standing[0][0] is not table:
+        _standing[:] = [(table, table_as_published(table))]
+    return _standing[0][1]
+
+
+def verdict_on(criterion: Criterion, release: Release) -> Verdict:
+    """What an audit would say; where it would refuse, that it cannot be judged and why."""
+    try:
+        return judge(criterion, release)
+    except SfumatoError as error:
+        return criterion.unjudged("cannot_judge", str(error))
+
+
+def _told(criterion: Criterion, verdict: Verdict) -> LiveVerdict:
+    measured = ""
+    if verdict.measured is not None:
+        measured = number(verdict.measured, at_most=verdict.at_most, beside=verdict.required)
+    status = verdict.status.replace("_", " ")
+    about = verdict.attribute or ("" if criterion.reads_values else "group sizes")
+    return LiveVerdict(verdict.criterion, about, verdict.required, measured, status, verdict.note)
+
+
+def _levels(desk: Desk) -> dict[str, tuple[str, ...]]:
+    """What a cell of each quasi-identifier looks like at each level; nothing without a table."""
+    with suppress(SfumatoError):
+        return {
+            name: tuple(_label(levels, at) for at in range(levels.height))
+            for name, levels in desk.table().levels.items()
+        }
+    return {}
+
+
+def _label(levels: Any, at: int) -> str:
+    if at == 0:
+        return "as it is"
+    codes = levels[at].codes
+    return str(levels[at].regions[int(codes[len(codes) // 2])].text) if len(codes) else "*"
+
+
+# -- prices ----------------------------------------------------------------------------------------
+
+
+def price_policy(desk: Desk, *, seconds: float, seed: int = 0) -> str:
+    """What every promise of the project's policy costs, as the project keeps it."""
+    check_price(seconds, seed, None)
+    policy = desk.policy()
+    found = price(desk.table(), policy, seconds=seconds, seed=seed)
+    sections = [kept(section) for section in found.document().sections]
+    return as_json({"policy": policy.fingerprint, **price_facts(found), "sections": sections})
+
+
+def priced_before(desk: Desk, policy: Policy) -> PriceView | None:
+    """What was worked out last, beside the criteria that are still the same."""
+    try:
+        told = json.loads(desk.project.kept(PRICE) or "")
+        changes = told["changes"]
+        cards = tuple(_card_price(one, told, changes) for one in policy.require)
+        sections = tuple(section_of(one) for one in told["sections"])
+        return PriceView(told["words"], cards, sections, told["policy"] != policy.fingerprint)
+    except (SfumatoError, ValueError, KeyError, TypeError, AttributeError):
+        return None  # there is none, or somebody changed the file
+
+
+def _card_price(
+    criterion: Criterion, told: Mapping[str, Any], changes: Sequence[Mapping[str, Any]]
+) -> CardPrice | None:
+    about = (criterion.name, criterion.sensitive, criterion.required)
+    own = [one for one in changes if (one["criterion"], one["about"], one["required"]) == about]
+    lines = [f"{one['change']}: {_cost(told, one)}" for one in own if one["status"] != "no_step"]
+    return CardPrice(tuple(lines)) if lines else None
+
+
+def _cost(told: Mapping[str, Any], one: Mapping[str, Any]) -> str:
+    """What the best release would cost then, beside what it costs now."""
+    if one["cost"] is None:
+        return str(one["reason"])
+    most = "at most " if one["at_most"] else ""
+    then = f"{most}{cost_text(told['utility'], float(one['cost']))}"
+    if told["cost"] is None:
+        return then
+    now = cost_text(told["utility"], float(told["cost"]))
+    figure = now.removeprefix(f"{told['utility']} ")
+    return f"{then}, as it is now" if then.endswith(now) else f"{then} instead of {figure}"

@@ -1,0 +1,196 @@
+"""The step Policy: promises chosen and weighed, as a form and as the policy's own text.
+
+A text that cannot be a policy is never saved over one that is: it is kept aside as it was typed,
+and shown again with what is wrong in it.
+
+Stands apart: one step of the workbench.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from sfumato.web.bench import Bench, Form, bench_of, fragment, page, read_form
+from sfumato.web.policy_view import PRICE, TABLE, TOP, Choices, PolicyView
+from sfumato.web.shell import path_word, reading_words, shell_line
+from sfumato.web.shown import section_html
+
+if TYPE_CHECKING:
+    from sfumato.web.desk import Desk
+
+DRAFT = "draft.toml"  # a text with a mistake in it, kept aside
+SECONDS = 30.0  # for the searches of prices, unless told
+
+
+# -- tasks: what the worker has loaded by then -----------------------------------------------------
+
+
+def all_choices(desk: Desk) -> Choices:
+    """The cards of all criteria, anonymizers and rule sets."""
+    from sfumato.web.live_policy import choices
+
+    return choices(desk)
+
+
+def look_at_policy(
+    desk: Desk,
+    *,
+    text: str | None = None,
+    fields: Mapping[str, str] | None = None,
+    add: str = "",
+    drop: int | None = None,
+    point: int = TABLE,
+    everything: bool = False,
+) -> PolicyView:
+    """A text with what was changed in its form, and what a release says to it."""
+    from sfumato.web.live_policy import view_policy
+
+    return view_policy(
+        desk, text=text, fields=fields, add=add, drop=drop, point=point, everything=everything
+    )
+
+
+def work_out_prices(desk: Desk, *, seconds: float) -> str:
+    """What every promise of the project's policy costs, as the project keeps it."""
+    from sfumato.web.live_policy import price_policy
+
+    return price_policy(desk, seconds=seconds)
+
+
+# -- pages -----------------------------------------------------------------------------------------
+
+
+async def show(request: Request) -> Response:
+    bench = bench_of(request)
+    draft = bench.project.kept(DRAFT)
+    view = await bench.quick.ask(look_at_policy, text=draft, point=_point(bench, ""))
+    return await _page(request, view, draft=draft is not None)
+
+
+async def live(request: Request) -> Response:
+    """What the text and its form say now; nothing is saved."""
+    bench, form = bench_of(request), await read_form(request)
+    changed = "text" if form.text("changed") == "text" else "form"
+    view = await bench.quick.ask(
+        look_at_policy,
+        text=_text(form),
+        fields=dict(form.fields) if changed == "form" else None,
+        point=_point(bench, form.text("point")),
+        everything="everything" in form,
+    )
+    choices = await bench.quick.ask(all_choices)
+    return fragment(
+        request,
+        "policy_live.html",
+        view=view,
+        changed=changed,
+        redraw="redraw" in form,
+        choices=choices,
+        top={field.name: field for field in TOP},
+    )
+
+
+async def save(request: Request) -> Response:
+    """Save what the form says, or the text; or add a promise, or take one out."""
+    bench, form = bench_of(request), await read_form(request)
+    action, _, what = form.text("action", "form").partition(":")
+    if action == "discard":
+        bench.project.keep(DRAFT, None)
+        return RedirectResponse("/policy", 303)
+    view = await bench.quick.ask(
+        look_at_policy,
+        text=_text(form),
+        fields=None if action == "text" else dict(form.fields),
+        add=what if action == "add" else "",
+        drop=int(what) if action == "drop" and what.isdigit() else None,
+        point=_point(bench, form.text("point")),
+    )
+    if view.error:
+        bench.project.keep(DRAFT, view.text)
+        return await _page(request, view, draft=True, status=422)
+    bench.project.save_policy(view.text, form.revision)
+    bench.project.keep(DRAFT, None)
+    return RedirectResponse("/policy", 303)
+
+
+async def price(request: Request) -> Response:
+    """Let the runner work out what the saved policy's promises cost."""
+    bench, form = bench_of(request), await read_form(request)
+    seconds = form.number("seconds", SECONDS)
+
+    async def work() -> str:
+        found = await bench.runner.ask(work_out_prices, seconds=seconds)
+        bench.project.keep(PRICE, found)
+        return "/policy"
+
+    bench.begin("Working out prices", work, _price_command(bench, seconds), "/policy")
+    return RedirectResponse("/policy#prices", 303)
+
+
+async def _page(request: Request, view: PolicyView, *, draft: bool, status: int = 200) -> Response:
+    bench = bench_of(request)
+    form = await read_form(request)
+    return page(
+        request,
+        "policy.html",
+        status=status,
+        view=view,
+        draft=draft,
+        choices=await bench.quick.ask(all_choices),
+        top={field.name: field for field in TOP},
+        points=[one.number for one in bench.project.points()],
+        point=_point(bench, form.text("point")),
+        taken=bench.project.decisions().get("taken"),
+        prices=[]
+        if view.price is None
+        else [section_html(one, level=3) for one in view.price.sections],
+        commands=[_audit_command(bench, _point(bench, "")), _price_command(bench, SECONDS)],
+    )
+
+
+def _text(form: Form) -> str:
+    """Browsers send lines with carriage returns; a policy has none of its own."""
+    return form.text("text").replace("\r\n", "\n")
+
+
+def _point(bench: Bench, said: str) -> int:
+    """Which release is judged: the one that is named, else the one taken, the last, the table."""
+    numbers = [one.number for one in bench.project.points()]
+    if said.isdigit() and int(said) in (*numbers, TABLE):
+        return int(said)
+    taken = bench.project.decisions().get("taken")
+    return taken if taken in numbers else numbers[-1] if numbers else TABLE
+
+
+# -- the same from a shell -------------------------------------------------------------------------
+
+
+def _audit_command(bench: Bench, point: int) -> str:
+    state = bench.project.state()
+    judged = path_word(bench.folder, bench.project.release_folder(point))
+    reading: list[str] = []
+    if point == TABLE:
+        judged, reading = state.data or "DATA", reading_words(state.reading, bench.memory)
+    policy = path_word(bench.folder, bench.project.policy_file)
+    return shell_line("audit", judged, "--policy", policy, *reading)
+
+
+def _price_command(bench: Bench, seconds: float) -> str:
+    state = bench.project.state()
+    policy = path_word(bench.folder, bench.project.policy_file)
+    words = ["--policy", policy, "--seconds", f"{seconds:g}"]
+    reading = reading_words(state.reading, bench.memory)
+    return shell_line("price", state.data or "DATA", *words, *reading)
+
+
+routes = [
+    Route("/policy", show),
+    Route("/policy", save, methods=["POST"]),
+    Route("/policy/live", live, methods=["POST"]),
+    Route("/policy/price", price, methods=["POST"]),
+]

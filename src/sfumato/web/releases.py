@@ -1,0 +1,169 @@
+"""The step Release: made with progress and Cancel, seen on the map, looked into, and taken.
+
+Stands apart: one step of the workbench.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from datetime import UTC, datetime
+from secrets import randbits
+from typing import TYPE_CHECKING, Any
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from sfumato.errors import InputError, quoted
+from sfumato.files import check_new_folder
+from sfumato.web.bench import Bench, bench_of, page, read_form
+from sfumato.web.release_view import PointView, TriedView
+from sfumato.web.shell import path_word, reading_words, shell_line
+from sfumato.web.shown import section_html
+from sfumato.web.worker import WorkError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from sfumato.web.desk import Desk
+
+_LARGEST_SEED = 2**63
+
+
+# -- tasks: what the worker has loaded by then -----------------------------------------------------
+
+
+def make(desk: Desk, *, point: int, seed: int) -> dict[str, Any]:
+    """Make the release of the project's policy and write its folder."""
+    from sfumato.web.tried import make_release
+
+    return make_release(desk, point=point, seed=seed)
+
+
+def look_at_tried(desk: Desk, *, risk: str) -> TriedView:
+    """The map of everything that was made, and the same as a list."""
+    from sfumato.web.tried import view_tried
+
+    return view_tried(desk, risk=risk)
+
+
+def look_at_point(desk: Desk, *, number: int) -> PointView | None:
+    """What is remembered of one release."""
+    from sfumato.web.tried import view_point
+
+    return view_point(desk, number=number)
+
+
+# -- pages -----------------------------------------------------------------------------------------
+
+
+async def show(request: Request) -> Response:
+    """What was tried, and the form to try the policy as it is now."""
+    bench = bench_of(request)
+    view = await bench.quick.ask(look_at_tried, risk=request.query_params.get("risk", "mean"))
+    return page(
+        request,
+        "release.html",
+        view=view,
+        map_html=None if view.map is None else section_html(view.map, level=0),
+        commands=run_command(
+            bench,
+            bench.project.policy_file,
+            bench.project.release_folder(bench.project.next_point()),
+            "SEED",
+        ),
+    )
+
+
+async def run(request: Request) -> Response:
+    """Let the runner make a release of the saved policy."""
+    bench, form = bench_of(request), await read_form(request)
+    seed = _seed(form.text("seed"))
+    number = bench.project.next_point()
+    folder = bench.project.release_folder(number)
+    began = datetime.now(UTC).isoformat(timespec="seconds")
+
+    async def work() -> str:
+        try:
+            facts = await bench.runner.ask(make, point=number, seed=seed)
+        except WorkError:
+            _clear(folder)
+            raise
+        bench.project.keep_point(number, {**facts, "made": began})
+        return f"/release/{number}"
+
+    command = run_command(bench, bench.project.policy_file, folder, str(seed))
+    bench.begin(f"Making release {number}", work, command, "/release")
+    return RedirectResponse("/release", 303)
+
+
+async def one(request: Request) -> Response:
+    """One release: what holds, how it was found, columns before and after, the weakest groups."""
+    bench = bench_of(request)
+    number = int(request.path_params["number"])
+    view = await bench.quick.ask(look_at_point, number=number)
+    if view is None:
+        raise HTTPException(404)
+    folder = bench.project.release_folder(number)
+    return page(
+        request,
+        "release_point.html",
+        view=view,
+        taken=bench.project.decisions().get("taken") == number,
+        shown={
+            part: [section_html(section) for section in getattr(view, part)]
+            for part in ("criteria", "search", "columns", "worst")
+        },
+        commands=run_command(
+            bench,
+            folder / "private" / "policy.toml",
+            folder.with_name(f"{number}-again"),
+            view.seed,
+        ),
+    )
+
+
+async def take(request: Request) -> Response:
+    """This is the release to go on with; it is remembered."""
+    bench = bench_of(request)
+    number = int(request.path_params["number"])
+    if bench.project.point(number) is None:
+        raise InputError(f"there is no release {number}; it may have been deleted")
+    bench.project.save_decisions({**bench.project.decisions(), "taken": number})
+    return RedirectResponse(f"/release/{number}", 303)
+
+
+def _clear(folder: Path) -> None:
+    """Take away what a run that was ended left of its folder, which nobody has seen yet."""
+    with suppress(InputError):
+        check_new_folder(folder, force=False)
+        return
+    shutil.rmtree(folder)
+
+
+def _seed(said: str) -> int:
+    """The seed that was typed, else one that nobody can guess."""
+    said = said.strip()
+    if not said:
+        return randbits(63)
+    if not said.isascii() or not said.isdigit() or int(said) >= _LARGEST_SEED:
+        raise InputError(f"seed = {quoted(said)} is not a whole number of up to 18 digits")
+    return int(said)
+
+
+def run_command(bench: Bench, policy: Path, out: Path, seed: str) -> str:
+    """What makes the same folder from a shell."""
+    state = bench.project.state()
+    words = ["--policy", path_word(bench.folder, policy), "--out", path_word(bench.folder, out)]
+    reading = reading_words(state.reading, bench.memory)
+    return shell_line("anonymize", state.data or "DATA", *words, "--seed", seed, *reading)
+
+
+routes = [
+    Route("/release", show),
+    Route("/release/run", run, methods=["POST"]),
+    Route("/release/{number:int}", one),
+    Route("/release/{number:int}/take", take, methods=["POST"]),
+]

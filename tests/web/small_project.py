@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
 from sfumato.web.desk import Desk
 from sfumato.web.project import FOLDER, Project
 
@@ -64,9 +65,8 @@ class Here:
         self.desk = Desk(folder, project.folder)
 
     async def ask(self, task: Any, *arguments: Any, **named: Any) -> Any:
-        from sfumato.web.worker import TaskFailed
-
         from sfumato.errors import SfumatoError
+        from sfumato.web.worker import TaskFailed
 
         try:
             return task(self.desk, *arguments, **named)

@@ -18,6 +18,7 @@ import numpy as np
 from sfumato.adversaries.base import IN_IT, CatalogueEntry, Moves, Threat
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
+from sfumato.release.kinds import told_once
 from sfumato.release.release import Release
 
 NAME = "random worlds"
@@ -82,7 +83,8 @@ class RandomWorlds:
 
     def moves(self) -> Moves:
         """From how common a value is among everybody to how common it is in a group."""
-        groups, everybody = self.groups, np.float64(max(self.groups.places, 1))
+        groups = told_once(self.groups)
+        everybody = np.float64(max(groups.places, 1))
         gathered = Moves(groups)
         having = groups.having.astype(np.float64)
         # Groups that share people do not add up to everyone.

@@ -10,6 +10,8 @@ table of encoded rows is ever written.
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pyarrow as pa
 
@@ -30,6 +32,7 @@ from sfumato.counts.columns import (
 )
 from sfumato.counts.counts import Attribute, Counts, TableCounts, rank_rows
 from sfumato.counts.stored import SMALL, StoredCounts, bytes_for
+from sfumato.counts.value_sets import is_list_type
 from sfumato.engines.base import Engine, Source, fresh, named, quote, select
 from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Codes
@@ -139,9 +142,11 @@ def _raw(engine: Engine, source: Source, schema: Schema, coding: Coding) -> Coun
     table = engine.fetch(
         select([*named_keys, *measures(source, schema)], source.name, group=listed)
     )
+    with ThreadPoolExecutor() as pool:
+        cells = list(pool.map(_by_distinct, (table.column(f"k{at}") for at in range(len(listed)))))
     columns = {
-        name: encode(name, table.column(f"k{place}").combine_chunks(), source, schema, coding)
-        for place, name in enumerate(keys(schema))
+        name: encode(name, array, source, schema, coding)
+        for name, array in zip(keys(schema), cells, strict=True)
     }
 
     def stack(names: tuple[str, ...]) -> Codes:
@@ -167,6 +172,14 @@ def _raw(engine: Engine, source: Source, schema: Schema, coding: Coding) -> Coun
     if not kept.all():
         counts = counts.take(np.flatnonzero(kept))
     return counts.compact()
+
+
+def _by_distinct(cells: pa.ChunkedArray) -> pa.Array:
+    """A column's cells by number of their distinct value; lists as they are."""
+    array = cells.combine_chunks()
+    if pa.types.is_dictionary(array.type) or is_list_type(array.type):
+        return array
+    return array.dictionary_encode(null_encoding="encode")
 
 
 # -- the coded way: codes joined inside the SELECT, distinct tuples kept by the engine -------------

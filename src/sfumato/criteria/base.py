@@ -43,6 +43,7 @@ from sfumato.errors import InputError, PolicyError
 from sfumato.numbers import Bools
 from sfumato.release.build import joint_groups, lost_together, with_inside
 from sfumato.release.groups import Groups
+from sfumato.release.kinds import kinds_of
 from sfumato.release.release import Release
 
 if TYPE_CHECKING:
@@ -348,7 +349,7 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
         [
             criterion.unjudged("not_applicable", UNDONE, groups)
             if _cannot_undo(criterion, release, groups)
-            else criterion.of_release(judged, groups)
+            else _of_release(criterion, judged, groups)
             for groups in about
         ]
     )
@@ -366,6 +367,14 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
     if release.regions.exact and criterion.about_identity:
         return replace(verdict, per="tuple", note="; ".join(filter(None, (verdict.note, EXACT))))
     return verdict
+
+
+def _of_release(criterion: Criterion, release: Release, groups: Groups) -> Verdict:
+    """Judged by kind of group where counts are all that is read."""
+    kinds = kinds_of(groups) if by_counts(criterion) else None
+    if kinds is None:
+        return criterion.of_release(release, groups)
+    return criterion.of_release(release, kinds.groups).of_all(kinds)
 
 
 def named_threats(criteria: Iterable[Criterion], release: Release) -> Iterator[Threat]:

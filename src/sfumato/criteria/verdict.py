@@ -6,7 +6,7 @@ Stands apart: it is all that whoever reads a judgement needs of the contract of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from sfumato.criteria.steps import worst_places
 from sfumato.notebook import Displayed
 from sfumato.numbers import Bools, told_beside
 from sfumato.release.groups import Groups
+from sfumato.release.kinds import GroupKinds
 
 Sense = Literal["at_least", "above", "at_most", "below"]
 Status = Literal["holds", "violated", "not_applicable", "not_converged", "cannot_judge"]
@@ -96,6 +97,27 @@ class Verdict(Displayed):
     @property
     def holds(self) -> bool:
         return self.status == "holds"
+
+    def of_all(self, kinds: GroupKinds) -> Verdict:
+        """The verdict on all groups, of one that was found of one group of each kind."""
+        if self.per_group is None:
+            return self
+        figures, sizes = self.per_group, kinds.groups.sizes
+        less = self.sense in ("at_least", "above")
+        # Whoever is among the worst is of one of the worst kinds.
+        worst = sorted(
+            (
+                (figures[kind] if less else -figures[kind], -int(sizes[kind]), group)
+                for kind in self.worst
+                for group in kinds.first_of(kind, WORST).tolist()
+            ),
+        )
+        return replace(
+            self,
+            worst=tuple(group for _, _, group in worst[:WORST]),
+            per_group=figures[kinds.of],
+            bounded=None if self.bounded is None else self.bounded[kinds.of],
+        )
 
     def _in_short(self) -> tuple[str, ...]:
         about = f" of {self.attribute}" if self.attribute else ""

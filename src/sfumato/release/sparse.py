@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sfumato.counts.counts import Sets
 from sfumato.counts.value_sets import code_sets
@@ -81,6 +82,27 @@ class SparseCounts:
         # One sort of plain integers (group, shortfall) beats a two-key sort by far.
         return step - 1 - np.sort(self.row * step + (step - 1 - self.data)) % step
 
+    @cached_property
+    def alike(self) -> tuple[Ints, Ints]:
+        """The kind of each group, those of equal counts being one, and the first group of each."""
+        total = len(self)
+        signs = np.random.default_rng(0).integers(1 << 63, size=max(self.width, 1), dtype=np.uint64)
+        cells = signs[self.indices] * (2 * self.data.astype(np.uint64) + np.uint64(1))  # it wraps
+        marks = self.sum_of(cells ^ (cells >> np.uint64(29)))
+        kind = pa.array(marks).dictionary_encode().indices.to_numpy().astype(np.int64)
+        first = np.empty(int(kind.max(initial=-1)) + 1, dtype=np.int64)
+        first[kind[::-1]] = np.arange(total - 1, -1, -1)  # the last one written is the first
+        # Equal marks may be chance: if one is not like the first of its kind, each is a kind.
+        like = first[kind]
+        different = self.distinct != self.distinct[like]
+        place = self.indptr[like[self.row]] + np.arange(len(self.data)) - self.indptr[self.row]
+        place = np.minimum(place, max(len(self.data) - 1, 0))
+        unequal = (self.indices != self.indices[place]) | (self.data != self.data[place])
+        different[self.row[unequal]] = True
+        if different.any():
+            return np.arange(total), np.arange(total)
+        return kind, first
+
     def rows(self, kept: Ints) -> tuple[Ints, Codes, Ints]:
         """The stored counts of some groups: where each begins, the columns, the counts."""
         indptr, stored = taken_rows(self.indptr, kept)
@@ -134,6 +156,8 @@ def summed(
     """(row, column, number) triples as sparse counts of `total` rows, columns ascending in each."""
     width = max(width, 1)
     key = row.astype(np.int64) * width + column
+    if (key[1:] > key[:-1]).all() and len(key) and n.all():  # nothing to sum
+        return tallied_offsets(row, total), column.astype(np.int32), n.astype(np.int64)
     if total * width <= max(1 << 22, 8 * len(key)):
         dense = np.bincount(key, weights=n, minlength=total * width)
         key = np.flatnonzero(dense)

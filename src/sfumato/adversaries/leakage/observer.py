@@ -19,7 +19,7 @@ right values.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
@@ -51,6 +51,7 @@ from sfumato.adversaries.priors import (
 )
 from sfumato.errors import InputError
 from sfumato.release.groups import Groups
+from sfumato.release.kinds import told_once
 from sfumato.release.release import Release
 
 WORDS: dict[type, str] = {
@@ -193,6 +194,8 @@ class Observation:
 
     def threats(self) -> list[Threat]:
         """Her row of the threat matrix."""
+        if self.observer.fixed and (alike := told_once(self.groups)) is not self.groups:
+            return replace(self, groups=alike).threats()
         her, groups = self.observer, self.groups
         knows = f"the target's quasi-identifiers, and {her}"
         if reason := self.inapplicable:

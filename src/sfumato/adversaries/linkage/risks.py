@@ -25,7 +25,7 @@ People who were suppressed are in no group and count nowhere here.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -42,7 +42,7 @@ from sfumato.adversaries.linkage.uniqueness import (
 from sfumato.adversaries.locating.people import SLACK, PopulationPerGroup, count_behind
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, expect
-from sfumato.numbers import Floats, Ints, fraction
+from sfumato.numbers import Codes, Floats, Ints, fraction
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -82,16 +82,39 @@ def weakest_columns(release: Release) -> tuple[ColumnRisk, ...]:
         return ()
     widths = [len(parts) for parts in regions.parts]
     people = int(sizes.sum())
-    risks = []
-    for place, name in enumerate(regions.columns):
-        others = [column for column in range(len(widths)) if column != place]
-        number, first = rank_rows(regions.codes[others], [widths[column] for column in others])
-        merged = np.bincount(number, weights=sizes, minlength=len(first))
-        shows = len(np.unique(regions.codes[place]))
-        risks.append(
-            ColumnRisk(name, shows, len(first) / people, float((merged == 1).sum()) / people)
-        )
+    without = _without_each(regions.codes, widths, sizes)
+    risks = [
+        ColumnRisk(name, int(np.count_nonzero(np.bincount(codes))), left / people, alone / people)
+        for name, codes, (left, alone) in zip(regions.columns, regions.codes, without, strict=True)
+    ]
     return tuple(sorted(risks, key=lambda column: (column.success, column.unique, column.name)))
+
+
+def _without_each(codes: Codes, widths: Sequence[int], sizes: Ints) -> Iterator[tuple[int, int]]:
+    """Without each column: how many groups differ in the others, and how many people are alone."""
+    if math.prod(max(width, 1) for width in widths) >= 1 << 61:
+        for place in range(len(widths)):
+            others = [column for column in range(len(widths)) if column != place]
+            number, first = rank_rows(codes[others], [widths[column] for column in others])
+            merged = np.bincount(number, weights=sizes, minlength=len(first))
+            yield len(first), int((merged == 1).sum())
+        return
+    several, before = sizes > 1, np.zeros(len(sizes), dtype=np.int64)
+    behind, space = [before] * len(widths), [1] * len(widths)  # the columns after each as a number
+    for place in range(len(widths) - 1, 0, -1):
+        behind[place - 1] = behind[place] + codes[place].astype(np.int64) * space[place]
+        space[place - 1] = space[place] * widths[place]
+    for place, width in enumerate(widths):
+        # The last digit tells groups of several people, who are not alone even by themselves. What
+        # is in order but for one column is sorted many times as fast by merging runs.
+        key = 2 * (before * space[place] + behind[place]) + several
+        key.sort(kind="stable")
+        alone = (key & 1) == 0
+        key >>= 1
+        begins = np.append(True, key[1:] != key[:-1])
+        alone &= begins & np.append(begins[1:], True)
+        yield int(np.count_nonzero(begins)), int(np.count_nonzero(alone))
+        before = before * width + codes[place]
 
 
 PROSECUTOR = "prosecutor"

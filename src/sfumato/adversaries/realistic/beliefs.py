@@ -33,6 +33,7 @@ from sfumato.adversaries.realistic.ratios import (
 from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints
 from sfumato.release.groups import Groups
+from sfumato.release.kinds import told_once
 
 
 @dataclass(frozen=True)
@@ -190,6 +191,8 @@ class Beliefs:
         if her.adversary_class == "IV":
             return []  # no release but noise holds against her: nothing to measure
         name = groups.attribute or "the sensitive value"
+        if not (her.by_cell or her.by_region):
+            groups = told_once(groups)
         moves = Moves(groups)
         if her.by_cell:
             by_cell = her.cell_prior(groups)
@@ -203,7 +206,8 @@ class Beliefs:
             else:
                 for p_out, p_in in beliefs_by_count(groups, prior, her.known):
                     moves.see_counts(p_out, p_in)
-            moves.unknown(self._unjudged)
+            if her.by_region:
+                moves.unknown(self._unjudged)
         return [
             Threat(
                 her.name,

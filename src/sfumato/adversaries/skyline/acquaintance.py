@@ -38,6 +38,7 @@ from sfumato.errors import InputError, quoted
 from sfumato.numbers import Floats, Ints
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
+from sfumato.release.kinds import told_once
 from sfumato.release.release import Release
 
 _CELLS = 1 << 20
@@ -135,11 +136,12 @@ class Acquainted:
     case: Case | None = None
 
     def threats(self) -> list[Threat]:
-        groups, case = self.groups, case_of(self.groups, self.case)
+        groups = told_once(self.groups)
+        case = case_of(groups, self.case)
         targets = np.asarray(self.targets, dtype=np.int64)
         points = np.tile(np.asarray(self.known, dtype=np.int64), (len(targets), 1))
         least = minima_bounds(groups, targets, points, case)
-        before = self._without_release(targets, points, case)
+        before = _without_release(groups, targets, points, case)
         moves, reached = Moves(groups), Moves(groups)
         for block, most, found in certainties(groups, targets, points, case, least):
             rows = np.repeat(np.arange(block.start, block.stop), len(targets))
@@ -166,11 +168,12 @@ class Acquainted:
             ),
         ]
 
-    def _without_release(self, targets: Ints, points: Ints, case: Case) -> Floats:
-        """How sure so many facts make her where everybody is one group: the facts' own doing."""
-        everybody = minima_bounds(self.groups.everybody(), targets, points, case)
-        believed: Floats = 1 / (1 + odds(everybody.reached))
-        return believed
+
+def _without_release(groups: Groups, targets: Ints, points: Ints, case: Case) -> Floats:
+    """How sure so many facts make her where everybody is one group: the facts' own doing."""
+    everybody = minima_bounds(groups.everybody(), targets, points, case)
+    believed: Floats = 1 / (1 + odds(everybody.reached))
+    return believed
 
 
 def _bounded(told: BeliefChange | None, reached: BeliefChange | None) -> BeliefChange | None:

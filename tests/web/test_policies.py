@@ -284,6 +284,17 @@ def test_two_tabs_do_not_lose_each_others_words(visitor) -> None:
     assert refused.status_code == 409
     assert "k = 5" in refused.text
     assert "k = 9" in (visitor.bench.project.state().policy or "")
+    assert "k = 5" in visitor.get("/policy").text
+    over = visitor.post("/policy", {"text": mine, "action": "text", "revision": visitor.revision})
+    assert over.status_code == 303
+    assert visitor.bench.project.state().policy == mine
+
+
+def test_without_a_policy_the_page_says_where_to_begin(tmp_path: Path) -> None:
+    desk = Desk(tmp_path, tmp_path / "nothing")
+    view = view_policy(desk)
+    assert "step Data" in view.error
+    assert view.form is None
 
 
 def test_promises_are_added_and_taken_out_by_buttons(visitor) -> None:

@@ -47,6 +47,7 @@ from sfumato.workflow.price import check_price, price
 if TYPE_CHECKING:
     from sfumato.web.desk import Desk
 
+NONE_YET = "There is no policy yet; choose a file and what its columns are at the step Data."
 ON_REQUEST = "judged when asked: it looks at all groups together"
 
 
@@ -76,6 +77,8 @@ def view_policy(
     Without a text it is the project's. A mistake leaves the text as it was given.
     """
     text = (desk.project.state().policy or "") if text is None else text
+    if not text.strip():
+        return PolicyView(text, NONE_YET)
     form = None
     try:
         changed = with_fields(text, fields) if fields else text

@@ -9,6 +9,7 @@ Stands apart: one step of the workbench.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -17,6 +18,7 @@ from starlette.routing import Route
 
 from sfumato.web.bench import Bench, Form, bench_of, fragment, page, read_form
 from sfumato.web.policy_view import PRICE, TABLE, TOP, Choices, PolicyView
+from sfumato.web.project import Stale
 from sfumato.web.shell import path_word, reading_words, shell_line
 from sfumato.web.shown import section_html
 
@@ -24,6 +26,11 @@ if TYPE_CHECKING:
     from sfumato.web.desk import Desk
 
 DRAFT = "draft.toml"  # a text with a mistake in it, kept aside
+ELSEWHERE = (
+    "Another tab, or an editor, has changed the project since this page was opened. Nothing was "
+    "saved from here, and nothing is lost: this is the policy as you have it. Save it over what is "
+    "there, or go back to that."
+)
 SECONDS = 30.0  # for the searches of prices, unless told
 
 
@@ -83,14 +90,14 @@ async def live(request: Request) -> Response:
         point=_point(bench, form.text("point")),
         everything="everything" in form,
     )
-    choices = await bench.quick.ask(all_choices)
+    redraw = "redraw" in form
     return fragment(
         request,
         "policy_live.html",
         view=view,
         changed=changed,
-        redraw="redraw" in form,
-        choices=choices,
+        redraw=redraw,
+        choices=await bench.quick.ask(all_choices) if redraw else None,
         top={field.name: field for field in TOP},
     )
 
@@ -113,7 +120,11 @@ async def save(request: Request) -> Response:
     if view.error:
         bench.project.keep(DRAFT, view.text)
         return await _page(request, view, draft=True, status=422)
-    bench.project.save_policy(view.text, form.revision)
+    try:
+        bench.project.save_policy(view.text, form.revision)
+    except Stale:
+        bench.project.keep(DRAFT, view.text)
+        return await _page(request, replace(view, error=ELSEWHERE), draft=True, status=409)
     bench.project.keep(DRAFT, None)
     return RedirectResponse("/policy", 303)
 

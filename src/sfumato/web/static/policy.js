@@ -35,6 +35,7 @@
       const there = part.id && document.getElementById(part.id);
       if (!there) continue;
       if (part.tagName === "TEXTAREA") { there.value = part.value; continue; }
+      if (there.innerHTML === part.innerHTML) continue; /* nothing new to be read out */
       there.className = part.className;
       workbench.put(there, part.innerHTML);
       settle(there);

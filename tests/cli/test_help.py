@@ -138,8 +138,9 @@ def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, CompletedProcess[
 
 def test_every_example_runs(ran: dict[str, CompletedProcess[str]]) -> None:
     for name, run in ran.items():
-        # 1 is an answer of these: the raw table violates its policy.
-        assert run.returncode in ((0, 1) if name == "audit" else (0,)), (name, run.stderr)
+        # 1 is an answer of these: the raw table violates its policy, and rows move beliefs far.
+        answers = (0, 1) if name in ("audit", "attack realistic") else (0,)
+        assert run.returncode in answers, (name, run.stderr)
 
 
 def test_what_a_command_says_fits_a_screen(ran: dict[str, CompletedProcess[str]]) -> None:

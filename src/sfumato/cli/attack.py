@@ -21,6 +21,7 @@ from sfumato.cli.options import (
     reads,
 )
 from sfumato.cli.show import say
+from sfumato.cli.what_if import find, realistic
 from sfumato.engines.reading import OF_RELEASES, Reading
 
 # `sfumato attack relative`: what a release tells of its people beyond what it tells of everybody.
@@ -125,7 +126,6 @@ def relative(
 
     Example: sfumato attack relative release --table patients.csv --policy policy.toml
     """
-    from sfumato.adversaries.locating.targets import read_description
     from sfumato.adversaries.relative_threat.relative import MembershipAttacker, observer_of
     from sfumato.cli.options import load_rules, read_judged, read_table
     from sfumato.cli.show import check_private, check_written, show_document, write_private
@@ -133,7 +133,7 @@ def relative(
     from sfumato.files import check_new_file
     from sfumato.policy.linked_files import linked_prior
     from sfumato.release.build import checked_joint
-    from sfumato.report.sections.relative_threat import relative_document
+    from sfumato.workflow.one_adversary import ask_membership, read_victim
 
     # Every mistake is told before a large file is read.
     check_written(html, [], public=False, json=json)
@@ -143,10 +143,7 @@ def relative(
         if table is None:
             raise InputError("--private needs --table: a release does not tell who is who")
         check_private(private, force=force)
-    victims = []
-    for text in victim or ():
-        told = read_description(text, "victim").items()
-        victims.append((text, {name: _seen(text, value) for name, value in told}))
+    victims = [read_victim(text) for text in victim or ()]
     rules, schema = load_rules(policy)
     if table is None and not victims:
         raise InputError("nothing is asked: give --table FILE, or --victim COLUMN=VALUE,...")
@@ -176,29 +173,8 @@ def relative(
     observer = observer_of(judged, original)
     for _, person in victims:
         observer.read(person)
-    about = None if sensitive is None else judged.groups_for(sensitive)
-    bounded = [
-        (adversary, groups)
-        for bound in rules.require
-        for adversary, groups in bound.asked_with(judged, original)
-        if isinstance(adversary, MembershipAttacker) and sensitive in (None, groups.attribute)
-    ]
-    attacker = bounded[0][0] if bounded else MembershipAttacker(table=original)
-    if len({groups.attribute for _, groups in bounded}) == 1:
-        about = bounded[0][1]
-    threat = replace(attacker, **asked).attack(judged, about)
-    verdicts = []
-    for criterion in rules.require:
-        # The bound is the policy's, whatever is asked here: of each of its columns, by its terms.
-        same = criterion.judge_attacks(judged, [threat]) is not None
-        attacks = [threat] + [
-            her.attack(judged, groups)
-            for her, groups in criterion.asked_with(judged, original)
-            if original is not None and not (same and groups.attribute == threat.attribute)
-        ]
-        verdict = criterion.judge_attacks(judged, attacks)
-        verdicts += [] if verdict is None else [verdict]
-    document = relative_document(threat, judged.label, victims, verdicts)
+    answer = ask_membership(judged, rules, original, asked, sensitive)
+    threat, document = answer.threat, answer.document(judged.label, victims)
     if html is not None:
         document.save_page(html, force=force)
     if private is not None:
@@ -206,7 +182,7 @@ def relative(
     show_document(document, json=json, verbose=verbose)
     if private is not None:
         say(f"Everybody's rows (private): {private}", err=True)
-    raise typer.Exit(_exit([verdict.status for verdict in verdicts], threat.status))
+    raise typer.Exit(_exit([verdict.status for verdict in answer.verdicts], threat.status))
 
 
 def _names(text: str) -> list[str]:
@@ -225,26 +201,6 @@ def noise_of(text: str) -> float | dict[str, float]:
     if len(chances) < len(pairs) or (len(pairs) > 1 and "" in chances):
         raise InputError(f"noise {text!r} is not understood; write 0.1, or age=0.1,zip=0.2")
     return chances.get("", chances)
-
-
-def _seen(victim: str, value: str) -> object:
-    """A value; several of them (`34|35`), or what was seen with its chances (`34@0.7|35@0.3`)."""
-    from sfumato.errors import InputError
-
-    several = [piece.strip() for piece in value.split("|")]
-    if "@" not in value:
-        return several if len(several) > 1 else several[0]
-    pairs = [piece.rpartition("@")[::2] for piece in several]
-    try:
-        chances = {seen.strip(): float(chance) for seen, chance in pairs}
-    except ValueError:
-        chances = {}
-    if len(chances) < len(pairs) or "" in chances:
-        raise InputError(
-            f"victim {victim!r} is not understood at {value!r}; write 34@0.7|35@0.3, each value "
-            "once and with its chance"
-        )
-    return chances
 
 
 def _exit(judged: list[str], status: str) -> Exit:
@@ -475,6 +431,8 @@ attack = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
+attack.command(short_help="Look for one person.")(find)
+attack.command(short_help="Ask somebody with outside statistics.")(realistic)
 attack.command(short_help="Compare a learner with an attacker.")(relative)
 attack.command(short_help="Intersect releases about the same people.")(intersect)
 attack.command(short_help="Find special uniques (SUDA2).")(uniques)

@@ -83,13 +83,25 @@ class WorstClass:
 
 
 @dataclass(frozen=True)
+class RankedClass:
+    """One of the classes that leak most: what it shows, its people, and how much it tells."""
+
+    cells: dict[str, str]
+    people: int
+    distribution: float
+    entropy: float
+    ruled_out: int
+
+
+@dataclass(frozen=True)
 class CombinationFinding:
     """One combination against one target.
 
     `k` is the number of people in the smallest class, `unique` the share of people who are alone
     in theirs, `ruled_out` the share for whom some value can be ruled out, `pinned` how many values
     occur in one class only. `metrics`: leakage by the further metrics that were asked for.
-    `per_class`: the distribution leakage of the classes, largest first, as many as charts can show.
+    `per_class`: the distribution leakage of the classes, largest first, as many as charts can show;
+    `ranked`: the first of them, with what they show.
     """
 
     columns: tuple[str, ...]
@@ -104,6 +116,7 @@ class CombinationFinding:
     metrics: Mapping[str, LeakageSpread]
     worst: WorstClass = field(repr=False)
     per_class: Floats = field(repr=False)
+    ranked: tuple[RankedClass, ...] = field(default=(), repr=False)
 
     @property
     def label(self) -> str:

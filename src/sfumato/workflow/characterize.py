@@ -16,13 +16,15 @@ from sfumato.counts.marginals import Marginal
 from sfumato.progress import Ticker, phase
 from sfumato.release.build import BETWEEN
 from sfumato.release.release import Release
-from sfumato.report.characterization import Characterization, CombinationFinding
+from sfumato.report.characterization import Characterization, CombinationFinding, RankedClass
 from sfumato.table import Table
 from sfumato.workflow.combination_findings import (
     CHARACTERIZE,
     LargestLeakage,
+    MeasuredClasses,
     Naming,
     TargetPriors,
+    class_cells,
     coarsenings,
     contributions,
     finding,
@@ -44,6 +46,8 @@ from sfumato.workflow.combinations import (
     named_targets,
     plan,
 )
+
+_RANKED = 12  # classes a table can show
 
 
 @phase("measuring combinations")
@@ -181,9 +185,28 @@ class _Run:
         findings = []
         for target in self.plan.asked[columns]:
             measured = measure(cells, target, self.priors)
-            findings.append(finding(measured, self.naming))
+            ranked = _ranked_classes(measured, self.naming)
+            findings.append(replace(finding(measured, self.naming), ranked=ranked))
             if self.exposure is not None:
                 self.exposure.add(measured)
         for narrower in self.plan.below.get(columns, ()):
             findings += self._from(cells, narrower)
         return findings
+
+
+def _ranked_classes(measured: MeasuredClasses, naming: Naming) -> tuple[RankedClass, ...]:
+    """The classes that leak most; of equal ones those with most people first."""
+    told, people = measured.leakage, measured.groups.sizes
+    many = min(_RANKED, len(people))
+    first = np.argpartition(-told.distribution, many - 1)[:many]
+    order = first[np.lexsort((-people[first], -told.distribution[first]))]
+    return tuple(
+        RankedClass(
+            class_cells(measured, group, naming),
+            round(float(people[group])),
+            float(told.distribution[group]),
+            float(told.entropy[group]),
+            int(told.ruled_out[group]),
+        )
+        for group in order.tolist()
+    )

@@ -279,7 +279,7 @@ def _check_covered(measured: MeasuredClasses, naming: Naming) -> None:
         people = measured.groups.sizes
         largest = int(missing[np.argmax(people[missing])])
         reason = not_covered(
-            _cells(measured, largest, naming),
+            class_cells(measured, largest, naming),
             round(float(people[largest])),
             len(missing),
             len(people),
@@ -287,7 +287,7 @@ def _check_covered(measured: MeasuredClasses, naming: Naming) -> None:
         raise InputError(f"{reason}; give it people, or use the prior 'table'")
 
 
-def _cells(measured: MeasuredClasses, group: int, naming: Naming) -> dict[str, str]:
+def class_cells(measured: MeasuredClasses, group: int, naming: Naming) -> dict[str, str]:
     """What a class shows, column by column."""
     return {
         naming.names[column]: naming.labels[column][code]
@@ -304,7 +304,7 @@ def _worst(measured: MeasuredClasses, per_value: Ints, naming: Naming) -> WorstC
     values = groups.indices[low:high].astype(np.int64)
     labels = naming.labels[measured.target.column]
     return WorstClass(
-        cells=_cells(measured, group, naming),
+        cells=class_cells(measured, group, naming),
         people=round(float(groups.sizes[group])),
         values=labels,
         expected=measured.expected.rows.of_row(int(measured.expected.of[group]), len(labels)),

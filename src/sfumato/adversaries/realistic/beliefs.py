@@ -29,6 +29,7 @@ from sfumato.adversaries.realistic.ratios import (
     epsilons,
     judged,
     smallest_epsilon,
+    worst_shift,
 )
 from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints
@@ -152,7 +153,7 @@ class Beliefs:
         return np.zeros(len(self.groups), dtype=bool)
 
     @cached_property
-    def _epsilons(self) -> Floats:
+    def epsilons(self) -> Floats:
         """The smallest epsilon of each group."""
         her = self.adversary
         if her.adversary_class == "IV":
@@ -162,8 +163,17 @@ class Beliefs:
     @property
     def worst_group(self) -> int:
         """Where she is moved farthest; of equally bad groups the largest, as verdicts name it."""
-        by_group, sizes = self._epsilons, self.groups.sizes
+        by_group, sizes = self.epsilons, self.groups.sizes
         return int(np.lexsort((-sizes, -by_group))[0])
+
+    def binding(self, group: int) -> Binding | None:
+        """What moves her most in a group, exactly; None where nothing can be told of one value."""
+        her = self.adversary
+        if her.adversary_class == "IV" or not her.drawable or self._unjudged[group]:
+            return None
+        return worst_shift(
+            self.groups, group, her.prior(self.groups).of(group), "values", her.known
+        )
 
     def _shares(self) -> tuple[Any, Any]:
         """The share of each stored count under her prior, and the rest; None for any shape."""

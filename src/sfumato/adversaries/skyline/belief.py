@@ -22,7 +22,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations, product
@@ -119,6 +119,17 @@ def beliefs(
     """The same as she learns one fact after another, beginning with nothing but the release."""
     asked, facts = _asked(release, target, value, knowing, people, table, sensitive)
     return [asked.answer(facts[:learnt]) for learnt in range(len(facts) + 1)]
+
+
+def belief_in_each(
+    release: Release, target: Person, sensitive: str, knowing: Sequence[Fact | str] = ()
+) -> dict[str, InformedBelief]:
+    """How sure she is of every value of a column, by the value."""
+    values = release.groups_for(sensitive).values
+    if not values:
+        raise InputError(f"{release.label} shows no value of {sensitive!r}")
+    asked, facts = _asked(release, target, values[0], knowing, None, None, sensitive)
+    return {value: replace(asked, asked=Has(target, value)).answer(facts) for value in values}
 
 
 def _asked(

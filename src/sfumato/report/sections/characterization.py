@@ -215,7 +215,7 @@ def _target(found: Characterization, target: str) -> list[Section]:
     private = Section(
         f"The worst class of {worst.label}, about {target}",
         worst_class(worst),
-        (_side_by_side(worst),),
+        (_side_by_side(worst), _classes(worst)),
         (compared(worst), per_class(worst)),
         private=not found.public,
     )
@@ -321,6 +321,27 @@ def _side_by_side(one: CombinationFinding) -> Sheet:
         rows,
         f"{one.target} in the worst class",
         percent=("expected", "shown"),
+    )
+
+
+def _classes(one: CombinationFinding) -> Sheet:
+    """The classes that leak most, with what they show."""
+    rows = tuple(
+        (
+            ", ".join(f"{column} {cell}" for column, cell in ranked.cells.items()),
+            ranked.people,
+            ranked.distribution,
+            ranked.entropy,
+            ranked.ruled_out,
+        )
+        for ranked in one.ranked
+    )
+    left = one.classes - len(rows)
+    return Sheet(
+        ("class", "people", "L_D", "L_E", "values ruled out"),
+        rows,
+        "Classes, by what they leak",
+        (f"{left:,} more classes leak less",) if left else (),
     )
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pyarrow.compute as pc
+
 from sfumato.adversaries.composition.attack import IntersectionAttack
 from sfumato.ledger.check import MOST_PAIRED, Check, Finding
 from sfumato.ledger.ledger import LedgerEntry
 from sfumato.ledger.spent import Spent
 from sfumato.numbers import fraction, percent, shortest
 from sfumato.report.document import OF_TABLE, Answer, Chart, Document, Gist, Section, Series, Sheet
+from sfumato.schema.region import text_of
 
 _BASIS = {
     "targets": "the people given",
@@ -91,6 +94,38 @@ def _people(attack: IntersectionAttack) -> Section:
     notes = (*attack.notes, "shares of the last three are of people located")
     sheet = Sheet(("people", "number", "share"), tuple(rows), notes=notes, percent=("share",))
     return Section("Who is found, and who is exposed", words, (sheet,))
+
+
+_EXPOSED = 20  # people told one by one
+
+
+def exposed_section(attack: IntersectionAttack) -> Section:
+    """Private: of whom one value is left, those first whom no release exposes by itself."""
+    targets = attack.targets
+    left = targets.filter((pc.field("status") == "located") & (pc.field("after") == 1))
+    ordered = left.sort_by([("drop", "descending")])
+    people = int(pc.sum(left["people"]).as_py() or 0)
+    alone = int(pc.sum(left.filter(pc.field("drop") == 0)["people"]).as_py() or 0)
+    rows = tuple(
+        (
+            ", ".join(f"{name} {text_of(value)}" for name, value in row["target"].items()),
+            row["people"],
+            row["values"][0],
+            " and ".join("?" if n is None else f"{n:,}" for n in row["before"]),
+        )
+        for row in ordered.slice(0, _EXPOSED).to_pylist()
+    )
+    columns = ("who", "people", attack.attribute, "values left by each release")
+    hidden = left.num_rows - len(rows)
+    notes = (f"{hidden:,} more are exposed so",) if hidden else ()
+    words = (
+        f"Of {people:,} people one value is left; {alone:,} of them are exposed by one release "
+        "alone. Those come first whom only all together expose."
+        if people
+        else "Nobody: of everybody several values are left."
+    )
+    sheets = (Sheet(columns, rows, notes=notes),) if rows else ()
+    return Section("Whom they expose", words, sheets, private=True)
 
 
 def _curve(attack: IntersectionAttack) -> Section:

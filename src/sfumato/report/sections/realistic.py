@@ -19,11 +19,23 @@ from sfumato.adversaries.catalogue import entry_of
 from sfumato.adversaries.leakage.expectation import leakage
 from sfumato.adversaries.leakage.observer import Observer
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
-from sfumato.adversaries.realistic.beliefs import Beliefs
+from sfumato.adversaries.realistic.beliefs import Beliefs, in_words
+from sfumato.criteria.base import Verdict
 from sfumato.errors import InputError
-from sfumato.numbers import shortest
+from sfumato.numbers import Bools, shortest
 from sfumato.release.groups import Groups
-from sfumato.report.document import Chart, Section, Series, Sheet, number
+from sfumato.release.release import Release
+from sfumato.report.document import (
+    OF_TABLE,
+    Answer,
+    Chart,
+    Document,
+    Gist,
+    Section,
+    Series,
+    Sheet,
+    number,
+)
 from sfumato.report.report import Evidence, Report
 
 # The observer: how much each group tells beyond what was known before, as bars. Private.
@@ -306,3 +318,123 @@ def _usual(name: str, groups: Groups) -> Iterator[Chart]:
             alt=f"{_GOOD} The policy asks for no epsilon: there is no line to keep. For somebody "
             f"{'; for somebody '.join(sentences)}.",
         )
+
+
+# -- one adversary by herself ----------------------------------------------------------------------
+
+_CLASSES = {
+    "I": "somebody who has seen {seen} outside records of a known shape",
+    "II": "somebody who has seen {seen} outside records of any shape",
+    "III": "somebody with outside statistics of a known shape that nothing can move",
+    "IV": "somebody with any opinion that nothing can move",
+}
+_ENDLESS = (
+    "Nothing but noise holds against her: she may have been sure of the opposite of what any group "
+    "shows, and no number of rows moves her."
+)
+
+
+def realistic_document(
+    release: Release, beliefs: Beliefs, epsilon: float, verdict: Verdict
+) -> Document:
+    """What one adversary comes to believe, and which groups move her farther than `epsilon`.
+
+    `verdict` is that of epsilon-privacy against her, on the same groups.
+    """
+    her, groups = beliefs.adversary, beliefs.groups
+    name = groups.attribute or "the sensitive value"
+    if verdict.measured is None or verdict.per_group is None:
+        raise InputError(f"she cannot be judged: {verdict.note}")
+    broken = np.asarray(verdict.per_group > epsilon)
+    many, people = groups.number(broken), groups.headcount(broken)
+    least = float(verdict.measured)
+    far = "beyond any factor" if least == inf else f"by a factor of up to {number(_short(least))}"
+    words = f"A row moves what she believes of somebody {far}. " + (
+        f"It is more than {shortest(epsilon)} in {many:,} of {groups.number():,} groups, with "
+        f"{people} people."
+        if many
+        else f"No group exceeds {shortest(epsilon)}."
+    )
+    binding = beliefs.binding(beliefs.worst_group)
+    told = _ENDLESS if her.adversary_class == "IV" else ""
+    if binding is not None:
+        worst = in_words(groups, binding, her.known)
+        told = f"{worst[0].upper()}{worst[1:]}."
+    sections = [
+        Section(
+            f"How far a row moves her belief in {name}", "\n\n".join(filter(None, (words, told)))
+        )
+    ]
+    charts = _drawn(beliefs, epsilon, name)
+    if charts:
+        sections.append(Section("By how many outside records", "", (), charts))
+    sections.append(_groups(release, beliefs, broken))
+    seen = "any number of" if her.stubbornness is None else _number(float(her.stubbornness))
+    who = _CLASSES[her.adversary_class].format(seen=f"up to {seen}" if her.at_most else seen)
+    return Document(
+        "realistic",
+        f"What {release.label} does to the belief of somebody with outside statistics",
+        f"She is {who} ({her}), and asks for the {name} of somebody who is in it.",
+        tuple(sections),
+        facts={
+            "release": release.label,
+            "attribute": groups.attribute,
+            "adversary": str(her),
+            "class": her.adversary_class,
+            "epsilon": least,
+            "required": epsilon,
+            "groups": groups.number(),
+            "groups_beyond": many,
+            "people_beyond": people.number,
+        },
+        private=OF_TABLE,
+        answer=Answer("holds" if not many else "violated", words),
+        gist=Gist({"Worst group": told}),
+    )
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def _drawn(beliefs: Beliefs, epsilon: float, name: str) -> tuple[Chart, ...]:
+    """Her curve and what she believes in the worst group, where they can be drawn."""
+    her, groups = beliefs.adversary, beliefs.groups
+    fine = her.drawable and her.adversary_class != "IV" and 0 < len(groups.data) <= _MOST_COUNTS
+    if not fine or groups.width < 2:
+        return ()
+    worst = f"What she believes in the group that moves her most: {name}"
+    return (
+        epsilon_chart(beliefs, epsilon, title=f"Smallest epsilon against stubbornness: {name}"),
+        belief_chart(beliefs, title=worst),
+    )
+
+
+def _groups(release: Release, beliefs: Beliefs, broken: Bools) -> Section:
+    """The groups that move her farthest: what she believes there without a row and with it."""
+    groups, epsilons = beliefs.groups, beliefs.epsilons
+    rows = []
+    for group in np.lexsort((-groups.sizes, -epsilons))[:_SHOWN].tolist():
+        binding = beliefs.binding(group)
+        what, before, after = "", None, None
+        if binding is not None:
+            what = binding.values.words(groups)
+            before, after = float(binding.shift.believed_out), float(binding.shift.believed_in)
+        rows.append(
+            (
+                release.regions.name(group),
+                int(groups.sizes[group]),
+                float(epsilons[group]),
+                "violated" if broken[group] else "holds",
+                what,
+                before,
+                after,
+            )
+        )
+    columns = ("group", "people", "epsilon", "the bound", "what of", "without the row", "with it")
+    return Section(
+        "Groups, those that move her most first",
+        f"The first {len(rows):,} of {len(groups):,}." if len(rows) < len(groups) else "",
+        (Sheet(columns, tuple(rows), percent=columns[5:]),),
+        private=True,
+    )

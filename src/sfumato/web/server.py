@@ -31,7 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.report.html.pictures import TEMPLATES
-from sfumato.web import policies, releases, upload
+from sfumato.web import adversaries, decide, policies, releases, upload
 from sfumato.web.bench import HERE, STEPS, Bench, bench_of, fragment, is_live, page, read_form
 from sfumato.web.desk import Desk
 from sfumato.web.folder import Folder, TooLarge
@@ -88,6 +88,8 @@ def _routes() -> list[BaseRoute]:
         *releases.routes,
         Route("/errand", _errand),
         Route("/errand/cancel", _cancel, methods=["POST"]),
+        *adversaries.routes,
+        *decide.routes,
         *(Route(address, _not_built_yet) for _, _, address in STEPS),
         Route("/static/plotly.min.js", _plotly),
         *(Route(f"/static/report/{name}", _of_report) for name in _OF_REPORTS),

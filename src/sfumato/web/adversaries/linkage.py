@@ -1,0 +1,47 @@
+"""Panel Linkage: one target, by what is known of her: which rows may be hers.
+
+`sfumato attack find`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from sfumato.errors import InputError
+from sfumato.web.adversaries.panel import (
+    Fields,
+    PanelAnswer,
+    answer,
+    attacked,
+    command,
+    shell_words,
+    word,
+)
+
+if TYPE_CHECKING:
+    from sfumato.web.desk import Desk
+
+KNOWN = "known "  # what the field of a column is called
+
+
+def look_for_target(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
+    """The groups she fits, the rows there, and what is believed of her."""
+    from sfumato.adversaries.linkage.one_target import find_target
+    from sfumato.adversaries.locating.targets import read_description
+    from sfumato.report.sections.one_target import target_document
+
+    release, column = attacked(desk, point, word(fields, "sensitive"))
+    described = {
+        name: text for name in release.regions.columns if (text := word(fields, f"{KNOWN}{name}"))
+    }
+    facts = [line.strip() for line in word(fields, "facts").splitlines() if line.strip()]
+    found = find_target(release, described, column, facts)
+    target = ",".join(f"{name}={text}" for name, text in described.items())
+    if target and read_description(target, "target") != described:
+        raise InputError("what is known holds a comma that reads like another column; leave it out")
+    line = [
+        *("attack", "find", *shell_words(desk, point), "--sensitive", column),
+        *(("--target", target) if target else ()),
+        *(part for fact in facts for part in ("--knows", fact)),
+    ]
+    return answer(target_document(release, found), command(*line))

@@ -77,7 +77,10 @@ def read_decision(desk: Desk, point: int) -> DecisionScreen:
         str(told.get("headline", "")),
         "May it go out?",
         _REPLIES.get(str(told.get("status")), ""),
-        {name: tuple(lines) for name, lines in first.get("parts", {}).items()},
+        {
+            name: tuple(line.replace(" more below: ", " more in the report: ") for line in lines)
+            for name, lines in first.get("parts", {}).items()
+        },
         {str(name): str(value) for name, value in glance.items()},
         {str(name): str(value) for name, value in first.get("made", {}).items()},
         tuple(map(str, told.get("warnings", ()))),

@@ -128,20 +128,24 @@ def epsilon_chart(
     *,
     title: str = "",
     name: str = "epsilon",
+    asked: bool = False,
 ) -> Chart:
-    """The smallest epsilon of the release against stubbornness, and the bound it is to keep."""
+    """The smallest epsilon of the release against stubbornness, and the bound it is to keep.
+
+    `asked`: bound and adversary are those of a question, not the policy's.
+    """
+    bound = "the bound" if asked else "the policy's line"
     sigma = _admissible(beliefs, stubbornness)
     epsilons = beliefs.curves(sigma).epsilon.tolist()
     series = [
         Series("smallest epsilon of this release", sigma, epsilons),
-        Series(
-            f"the policy's line: at most {shortest(epsilon)}", sigma, [float(epsilon)] * len(sigma)
-        ),
+        Series(f"{bound}: at most {shortest(epsilon)}", sigma, [float(epsilon)] * len(sigma)),
     ]
     given = float(beliefs.adversary.stubbornness or inf)
     if sigma[0] <= given <= sigma[-1]:
         hers = [float(beliefs.curves([given]).epsilon[0])]
-        series.append(Series("the adversary the policy names", [given], hers, mark="star"))
+        who = "the adversary who is asked" if asked else "the adversary the policy names"
+        series.append(Series(who, [given], hers, mark="star"))
     return Chart(
         title or "Smallest epsilon against stubbornness",
         "lines",
@@ -151,10 +155,10 @@ def epsilon_chart(
         log_x=True,
         log_y=True,
         name=name,
-        alt=f"{_GOOD} Below the policy's line it is kept: {private_words(beliefs, epsilon)}. It is "
+        alt=f"{_GOOD} Below {bound} it is kept: {private_words(beliefs, epsilon)}. It is "
         f"{_number(epsilons[0])} at a stubbornness of {_number(sigma[0])} and "
-        f"{_number(epsilons[-1])} at {_number(sigma[-1])}. The policy names her as "
-        f"{beliefs.adversary}.",
+        f"{_number(epsilons[-1])} at {_number(sigma[-1])}. "
+        f"{'She is' if asked else 'The policy names her as'} {beliefs.adversary}.",
     )
 
 
@@ -404,8 +408,9 @@ def _drawn(beliefs: Beliefs, epsilon: float, name: str) -> tuple[Chart, ...]:
     if not fine or groups.width < 2:
         return ()
     worst = f"What she believes in the group that moves her most: {name}"
+    curve = f"Smallest epsilon against stubbornness: {name}"
     return (
-        epsilon_chart(beliefs, epsilon, title=f"Smallest epsilon against stubbornness: {name}"),
+        epsilon_chart(beliefs, epsilon, title=curve, asked=True),
         belief_chart(beliefs, title=worst),
     )
 

@@ -102,8 +102,10 @@ def _region(found: KnowledgeSkyline, known: Point) -> tuple[Chart, ...]:
     here = Series("what she knows now", [facts], [people], mark="star")
     edge = [Series(f"safe up to here: {found.value}", [x for x, _ in line], [y for _, y in line])]
     where = "inside what is safe" if inside else "outside what is safe"
+    told = "; ".join(f"up to {x} and {y}" for x, y in corners)
+    safe = f"Safe is {told}." if corners else "Nothing is safe."
     if found.bounds is None:
-        where = "nobody has the value: all is safe"
+        where, safe = "nobody has the value", "All is safe."
     return (
         Chart(
             f"What may be known beside {family} {KINDS[2]}",
@@ -112,8 +114,6 @@ def _region(found: KnowledgeSkyline, known: Point) -> tuple[Chart, ...]:
             f"{KINDS[1]} she knows (number)",
             (*(edge if line else ()), here),
             name="safe-region",
-            alt=f"She stands at {facts} {KINDS[0]} and {people} {KINDS[1]}: {where}. "
-            + ("; ".join(f"up to {x} and {y}" for x, y in corners) or "Nothing is safe.")
-            + ("." if corners else ""),
+            alt=f"She stands at {facts} {KINDS[0]} and {people} {KINDS[1]}: {where}. {safe}",
         ),
     )

@@ -4,12 +4,15 @@ A release that was made here stands in the project with its evidence. Exporting 
 whole or not at all, to a folder below the started one, as `sfumato anonymize --out` would have
 written them there, and adds the decision: the report of an audit of it, with the name of who
 answers for it. The decision is kept in the project, too.
+
+Stands apart: one step of the workbench, its tasks and its pages.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,9 +23,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from sfumato.errors import InputError, quoted
+from sfumato.report.document import Sheet
 from sfumato.web.bench import Bench, Form, bench_of, page, read_form
 from sfumato.web.chosen import chosen_point
 from sfumato.web.shell import path_word, reading_words, shell_line
+from sfumato.web.shown import sheet_html
 
 if TYPE_CHECKING:
     from sfumato.web.desk import Desk
@@ -129,7 +134,6 @@ def export_release(desk: Desk, point: int, name: str, by: str) -> Exported:
     import shutil
 
     from sfumato.files import PRIVATE, check_new_folder, new_folder
-    from sfumato.policy.linked_files import Links
     from sfumato.report.provenance import checked_name
     from sfumato.report.sections.decision import headline
     from sfumato.workflow.audit import audit
@@ -146,14 +150,22 @@ def export_release(desk: Desk, point: int, name: str, by: str) -> Exported:
         for part in ("public", PRIVATE):
             shutil.copytree(source / part, new / part, symlinks=True)
         private = new / PRIVATE
-        if Links(private, rules.schema, home=target / PRIVATE, gone=target, pinned=True).any_in(
-            rules.require
-        ):  # files are named from where the policy stands
-            (private / "policy.toml").unlink()
+        policy = private / "policy.toml"
+        if _leads_out(tomllib.loads(policy.read_text(encoding="utf-8"))):  # from another place now
+            policy.unlink()
             rules.save_evidence(private, target, release.schema)
         for ending in ("html", "json"):
             report.save(private / f"{DECISION}.{ending}")
     return Exported(desk.folder.name_of(target), report.status, headline(report))
+
+
+def _leads_out(told: object) -> bool:
+    """Whether a policy names a file outside its folder, by the way from there."""
+    if isinstance(told, dict):
+        return any(_leads_out(one) for one in told.values())
+    if isinstance(told, list):
+        return any(_leads_out(one) for one in told)
+    return isinstance(told, str) and told.startswith("../")
 
 
 def export_folder(root: Path, project: Path, name: str) -> Path:
@@ -218,6 +230,7 @@ async def show_decision(request: Request) -> Response:
         by=by,
         commands=export_commands(bench, screen, name, by),
         history=history_of(bench),
+        decided=sheet_html(_decided(history_of(bench))),
         done=form.text("done"),
     )
 
@@ -227,6 +240,13 @@ def history_of(bench: Bench) -> list[Mapping[str, object]]:
     kept = bench.project.decisions().get(HISTORY, ())
     listed = kept if isinstance(kept, list) else []
     return [one for one in reversed(listed) if isinstance(one, dict)]
+
+
+def _decided(history: Sequence[Mapping[str, object]]) -> Sheet:
+    """The same as a table."""
+    columns = ("on", "point", "by", "folder", "why")
+    rows = tuple(tuple(str(one.get(name, "")) for name in columns) for one in history)
+    return Sheet(("when", "release", "who", "folder", "why"), rows)
 
 
 async def show_report(request: Request) -> Response:

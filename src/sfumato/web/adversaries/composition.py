@@ -16,11 +16,12 @@ from sfumato.web.adversaries.panel import (
     PanelAnswer,
     answer,
     attacked,
-    command,
+    data_word,
     shell_words,
     word,
     words,
 )
+from sfumato.web.shell import shell_line
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -110,11 +111,11 @@ def intersect_with(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     document = attack_document(attack)
     mine, *policy = shell_words(desk, point)
     line = [
-        *("attack", "intersect", mine, *(name for name, _ in others), *policy),
-        *("--targets", desk.folder.name_of(desk.data()), "--sensitive", column),
+        *(mine, *(name for name, _ in others), *policy),
+        *("--targets", data_word(desk), "--sensitive", column),
         *("--truth", column),
     ]
-    told = answer(document, command(*line))
+    told = answer(document, shell_line("attack intersect", *line))
     first, *rest = told.sections
     summary = attack.summary
     return replace(
@@ -164,9 +165,11 @@ def check_ledger(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
         counting=bound.counting,
         drop=bound.drop,
     )
-    line = ["ledger", "check", name, *shell_words(desk, point)]
-    line += ["--targets", desk.folder.name_of(desk.data())]
-    told = answer(check_document(checked), command("ledger", "list", name), command(*line))
+    line = [name, *shell_words(desk, point)]
+    line += ["--targets", data_word(desk)]
+    told = answer(
+        check_document(checked), shell_line("ledger list", name), shell_line("ledger check", *line)
+    )
     return replace(told, sections=(*listed.sections, *told.sections))
 
 
@@ -185,7 +188,7 @@ def keep_in_ledger(desk: Desk, point: int, fields: Fields) -> str:
 def keeping_words(desk: Desk, point: int, fields: Fields) -> str:
     """The same from a shell."""
     ledger = word(fields, "ledger", LEDGER)
-    line = ["ledger", "add", ledger, *shell_words(desk, point)]
+    line = [ledger, *shell_words(desk, point)]
     for key in ("name", "about"):
         line += [f"--{key}", text] if (text := word(fields, key)) else []
-    return command(*line)
+    return shell_line("ledger add", *line)

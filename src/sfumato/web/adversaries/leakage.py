@@ -13,11 +13,11 @@ from sfumato.web.adversaries.panel import (
     PanelAnswer,
     answer,
     attacked,
-    command,
     shell_words,
     word,
     words,
 )
+from sfumato.web.shell import shell_line
 
 if TYPE_CHECKING:
     from sfumato.web.desk import Desk
@@ -45,5 +45,5 @@ def ask_observer(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
         raise InputError(f"{len(known)} columns are too many at a time; choose {MOST} or fewer")
     found = characterize(release, len(known), [target], columns=known)
     told = [part for name in known for part in ("--column", name)]
-    line = ["characterize", *shell_words(desk, point), "--max-size", str(len(known)), *told]
-    return answer(found.document(), command(*line, "--target", target))
+    line = [*shell_words(desk, point), "--max-size", str(len(known)), *told]
+    return answer(found.document(), shell_line("characterize", *line, "--target", target))

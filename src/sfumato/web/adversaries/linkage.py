@@ -13,10 +13,10 @@ from sfumato.web.adversaries.panel import (
     PanelAnswer,
     answer,
     attacked,
-    command,
     shell_words,
     word,
 )
+from sfumato.web.shell import shell_line
 
 if TYPE_CHECKING:
     from sfumato.web.desk import Desk
@@ -40,8 +40,8 @@ def look_for_target(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     if target and read_description(target, "target") != described:
         raise InputError("what is known holds a comma that reads like another column; leave it out")
     line = [
-        *("attack", "find", *shell_words(desk, point), "--sensitive", column),
+        *(*shell_words(desk, point), "--sensitive", column),
         *(("--target", target) if target else ()),
         *(part for fact in facts for part in ("--knows", fact)),
     ]
-    return answer(target_document(release, found), command(*line))
+    return answer(target_document(release, found), shell_line("attack find", *line))

@@ -7,13 +7,13 @@ that a mistake is told in one line by whoever understands them.
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import inf, isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.errors import InputError, quoted
+from sfumato.web.shell import path_word
 
 if TYPE_CHECKING:
     from sfumato.release.release import Release
@@ -108,14 +108,13 @@ def attacked(desk: Desk, point: int, sensitive: str) -> tuple[Release, str]:
 
 def shell_words(desk: Desk, point: int) -> tuple[str, str, str]:
     """The release and the policy it was made by, as a command names both."""
-    folder = desk.project.release_folder(point)
-    name = desk.folder.name_of(folder)
+    name = path_word(desk.folder, desk.project.release_folder(point))
     return name, "--policy", f"{name}/private/policy.toml"
 
 
-def command(*words: str) -> str:
-    """A command line that a shell understands, whatever the words hold."""
-    return shlex.join(["sfumato", *words])
+def data_word(desk: Desk) -> str:
+    """The project's data, as a command names it."""
+    return path_word(desk.folder, desk.data())
 
 
 def answer(document: Document, *commands: str) -> PanelAnswer:

@@ -15,13 +15,13 @@ from sfumato.web.adversaries.panel import (
     PanelAnswer,
     answer,
     attacked,
-    command,
     number,
     plain,
     shell_words,
     whole,
     word,
 )
+from sfumato.web.shell import shell_line
 
 if TYPE_CHECKING:
     from sfumato.web.desk import Desk
@@ -59,12 +59,12 @@ def ask_somebody_realistic(desk: Desk, point: int, fields: Fields) -> PanelAnswe
     her = RealisticAdversary(None if told == "any" else told, records, known, fewer)
     document = ask_realistic(release, her, epsilon, column)
     line = [
-        *("attack", "realistic", *shell_words(desk, point), "--sensitive", column),
+        *(*shell_words(desk, point), "--sensitive", column),
         *("--shape", told, "--stubbornness", plain(records), "--epsilon", plain(epsilon)),
         *(("--known", str(known)) if known else ()),
         *(("--at-most",) if fewer else ()),
     ]
-    return answer(document, command(*line))
+    return answer(document, shell_line("attack realistic", *line))
 
 
 def _own_shape(fields: Fields, values: tuple[str, ...]) -> str:

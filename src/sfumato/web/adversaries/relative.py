@@ -13,13 +13,14 @@ from sfumato.web.adversaries.panel import (
     PanelAnswer,
     answer,
     attacked,
-    command,
+    data_word,
     number,
     plain,
     shell_words,
     table_of,
     word,
 )
+from sfumato.web.shell import shell_line
 
 if TYPE_CHECKING:
     from sfumato.web.desk import Desk
@@ -48,9 +49,9 @@ def compare_with_learner(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
         key, lambda: ask_membership(release, rules, table_of(desk, point), given, column)
     )
     line = [
-        *("attack", "relative", *shell_words(desk, point)),
-        *("--table", desk.folder.name_of(desk.data()), "--sensitive", column),
+        *shell_words(desk, point),
+        *("--table", data_word(desk), "--sensitive", column),
         *(("--seconds", plain(seconds)) if seconds else ()),
         *(("--victim", told) if told else ()),
     ]
-    return answer(found.document(release.label, victims), command(*line))
+    return answer(found.document(release.label, victims), shell_line("attack relative", *line))

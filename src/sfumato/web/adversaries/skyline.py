@@ -15,13 +15,13 @@ from sfumato.web.adversaries.panel import (
     PanelAnswer,
     answer,
     attacked,
-    command,
     number,
     plain,
     shell_words,
     whole,
     word,
 )
+from sfumato.web.shell import shell_line
 
 if TYPE_CHECKING:
     from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, Point
@@ -64,10 +64,10 @@ def ask_somebody_who_knows(desk: Desk, point: int, fields: Fields) -> PanelAnswe
     charts = (*_region(found, known), *safe.charts[1:])
     reached = fraction(grounding.confidence) >= fraction(confidence)
     line = [
-        *("skyline", *shell_words(desk, point), "--sensitive", column, "--value", value),
+        *(*shell_words(desk, point), "--sensitive", column, "--value", value),
         *("--confidence", plain(confidence), "--point", ",".join(map(str, known))),
     ]
-    told = answer(document, command(*line))
+    told = answer(document, shell_line("skyline", *line))
     most = "at most " if grounding.at_most else ""
     return replace(
         told,

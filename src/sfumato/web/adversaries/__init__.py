@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import log10
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from starlette.exceptions import HTTPException
@@ -39,6 +40,7 @@ from sfumato.web.worker import WorkError
 
 _MOMENT = 1.5  # seconds that a page waits for its answer; later it comes by itself
 _REACH = 20  # how far the dials of knowledge go
+Found = TypeVar("Found")
 Task = Callable[[Desk, int, Fields], PanelAnswer]
 
 
@@ -122,8 +124,9 @@ async def show_panel(request: Request) -> Response:
     point = chosen_point(bench, form)
     fields = fields_of(form)
     if is_live(request):
-        told = await _told(bench, panel, point, fields)
-        return fragment(request, "adversaries/answer.html", **_answer(told))
+        begun = _thinking(request).pop((panel.name, point, repr(fields)), None)
+        answered = await (begun or _told(bench, panel, point, fields))
+        return fragment(request, "adversaries/answer.html", **_answer(answered))
     opening = asyncio.ensure_future(bench.quick.ask(describe_release, point))
     if not await _in_a_moment(opening):
         asked = f"?{request.url.query}" if request.url.query else ""
@@ -132,10 +135,13 @@ async def show_panel(request: Request) -> Response:
         )
     subject = await opening
     context = await _form_context(bench, panel, subject, form)
-    told = None
+    told: PanelAnswer | str | None = None
     if panel.live or _compared(request, point, fields):
-        asked = asyncio.ensure_future(_told(bench, panel, point, fields))
-        told = await asked if await _in_a_moment(asked) else None
+        asking = asyncio.ensure_future(_told(bench, panel, point, fields))
+        if await _in_a_moment(asking):
+            told = await asking
+        else:
+            _thinking(request)[panel.name, point, repr(fields)] = asking
     return page(
         request,
         f"adversaries/{panel.name}.html",
@@ -160,10 +166,17 @@ def fields_of(form: Form) -> dict[str, list[str]]:
     return found
 
 
-async def _in_a_moment(work: asyncio.Future[object]) -> bool:
+async def _in_a_moment(work: asyncio.Future[Found]) -> bool:
     """Whether it is done soon enough to wait for."""
     done, _ = await asyncio.wait({work}, timeout=_MOMENT)
     return bool(done)
+
+
+def _thinking(request: Request) -> dict[tuple[str, int, str], asyncio.Future[PanelAnswer | str]]:
+    """Answers that did not come in time for their page, by what was asked."""
+    found: dict[tuple[str, int, str], asyncio.Future[PanelAnswer | str]]
+    found = request.app.state.__dict__.setdefault("thinking", {})
+    return found
 
 
 async def _told(
@@ -180,7 +193,7 @@ async def _told(
         return str(error)
 
 
-def _answer(told: PanelAnswer | str | None) -> dict[str, object]:
+def _answer(told: PanelAnswer | str | None) -> dict[str, Any]:
     """What the template of an answer takes."""
     trouble = told if isinstance(told, str) else ""
     return {
@@ -192,7 +205,7 @@ def _answer(told: PanelAnswer | str | None) -> dict[str, object]:
 
 async def _form_context(
     bench: Bench, panel: AdversaryPanel, subject: AttackedRelease, form: Form
-) -> dict[str, object]:
+) -> dict[str, Any]:
     """What the form of a panel needs besides."""
     match panel.name:
         case "realistic":

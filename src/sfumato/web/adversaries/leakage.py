@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfumato.errors import InputError, quoted
@@ -46,4 +47,5 @@ def ask_observer(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     found = characterize(release, len(known), [target], columns=known)
     told = [part for name in known for part in ("--column", name)]
     line = [*shell_words(desk, point), "--max-size", str(len(known)), *told]
-    return answer(found.document(), shell_line("characterize", *line, "--target", target))
+    asked = shell_line("characterize", *line, "--target", target)
+    return replace(answer(found.document(), asked), headline=found.advice(target))

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfumato.errors import InputError
@@ -44,4 +45,9 @@ def look_for_target(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
         *(("--target", target) if target else ()),
         *(part for fact in facts for part in ("--knows", fact)),
     ]
-    return answer(target_document(release, found), shell_line("attack find", *line))
+    likely = found.beliefs[0]
+    return replace(
+        answer(target_document(release, found), shell_line("attack find", *line)),
+        headline=f"{found.candidates:,} of {release.people:,} rows may be hers; the likeliest "
+        f"{column} is {likely.value}: {likely.told}.",
+    )

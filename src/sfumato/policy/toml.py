@@ -124,7 +124,7 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
     except ValidationError as error:
         raise PolicyError(f"{path.name}: {_one_line(error)}") from None
     try:
-        read = _reading(model.read)
+        read = reading_told(model.read)
         schema = _schema(model.schema_, folder) if model.schema_ else None
         require = [
             _criterion(entry, place, schema, folder)
@@ -197,7 +197,7 @@ def _allowed(path: list[str]) -> list[str]:
     return list(model.model_fields)
 
 
-def _reading(told: dict[str, Any]) -> Reading:
+def reading_told(told: Mapping[str, object]) -> Reading:
     """What `[read]` says."""
     kinds = {one.name: one.metadata["kind"] for one in options_about(*OF_POLICIES)}
     for key, value in told.items():
@@ -207,7 +207,7 @@ def _reading(told: dict[str, Any]) -> Reading:
         if kind in _KIND_NAMES and type(value) is not kind:
             raise PolicyError(f"read.{key} = {quoted(value)} is not allowed; {_KIND_NAMES[kind]}")
     try:
-        return Reading(**told)
+        return Reading(**told)  # type: ignore[arg-type]  # each is checked there
     except InputError as error:
         raise PolicyError(f"[read]: {error}") from None
 

@@ -127,7 +127,7 @@ def _ranges(found: Profile, parts: int) -> Intervals | None:
     low, high = _at(numbers, upto, tail), _at(numbers, upto, 1 - tail)
     if low == high:
         low, high = float(numbers[0]), float(numbers[-1])
-    width = _round((high - low) / parts)
+    width = round_width((high - low) / parts)
     if found.topic and found.topic.name == "age" and high - low > 20:
         width = 5
     if found.integral:
@@ -161,7 +161,7 @@ def _tails(
     return (_clean(top) if sparse_top else None, _clean(bottom) if sparse_bottom else None)
 
 
-def _round(width: float) -> float:
+def round_width(width: float) -> float:
     """The nearest of ..., 1, 2, 5, 10, 20, 50, ..."""
     if width <= 0:
         return 1

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Unpack
+from typing import Literal, Unpack
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -122,18 +122,35 @@ def _distinct(sample: Sample, names: list[str]) -> dict[str, pa.Array]:
 ROWS = 1_000_000
 
 
+@dataclass(frozen=True)
+class OwnersQuestion:
+    """What a draft could not decide, in words, and what an answer to it is about.
+
+    A role of the columns, which column is sensitive, how their cells are written (notation), or
+    whether `marks` stand for no value (missing) or for a value among numbers (codes).
+    """
+
+    text: str
+    about: Literal["role", "sensitive", "notation", "missing", "codes", "note"] = "note"
+    columns: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, repr=False)
 class Draft(Displayed):
     """A proposed policy: its text, and the questions only the owner can answer.
 
     `stage` are the rows it was tried on, all rows of a person or none; None where no release could
-    be made of them. The table has `rows`.
+    be made of them. The table has `rows`. `roles` tell of every column why it has its role,
+    `asked` what an answer to each question is about.
     """
 
     text: str
     questions: tuple[str, ...]
     stage: Table | None = field(default=None, repr=False, compare=False)
     rows: int = 0
+    roles: Roles | None = field(default=None, repr=False, compare=False)
+    asked: tuple[OwnersQuestion, ...] = field(default=(), repr=False, compare=False)
 
     @cached_property
     def policy(self) -> Policy:
@@ -173,20 +190,27 @@ def draft_policy(
     return draft_for(source, Reading(**options), rows, asked=asked)
 
 
-@phase("drafting a policy")
-def draft_for(
-    source: object,
-    reading: Reading,
-    rows: int = ROWS,
-    *,
-    asked: DraftRules = NO_RULES,
-    found: Mapping[str, Sequence[str]] | None = None,
-    coded: Mapping[str, Sequence[str]] | None = None,
-) -> Draft:
-    """The same for a file that is read as `reading` says.
+@dataclass(frozen=True)
+class Examined:
+    """A table that was looked at: its rows or a share of them, and what each column holds.
 
-    `asked`: what a rule set asks of it. `found`, `coded`: marks for no value, and codes among
-    numbers, that it says because a first look found them.
+    `reading` is how it was read in the end: `marks` for no value and `codes` among numbers are
+    taken for such because a first look found them.
+    """
+
+    sample: Sample
+    profiles: tuple[Profile, ...]
+    reading: Reading
+    marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+
+def examine(
+    source: object, reading: Reading, rows: int = ROWS, *, as_told: bool = False
+) -> Examined:
+    """Look at the columns of a file, frame or relation.
+
+    `as_told`: marks and codes are those that `reading` names, and no others are looked for.
     """
     from sfumato.engines.duckdb import DuckDB
 
@@ -201,23 +225,46 @@ def draft_for(
     sample = take(engine, registered, rows)
     profiles = profile(sample)
     _check_glued(registered, profiles)
+    if as_told:
+        marks = reading.missing if isinstance(reading.missing, Mapping) else {}
+        return Examined(sample, tuple(profiles), reading, marks, reading.codes or {})
     if reading.missing is None and (marks := missing_marks(profiles)):
-        again = replace(reading, missing=marks)
-        return draft_for(source, again, rows, asked=asked, found=marks)
+        again = examine(source, replace(reading, missing=marks), rows)
+        return replace(again, marks=marks)
     if reading.codes is None and registered.untyped and (codes := special_codes(profiles)):
-        again = replace(reading, codes=codes)
-        return draft_for(source, again, rows, asked=asked, found=found, coded=codes)
-    unsure = [f"{toml_value(name)}: {doubt}" for name, doubt in registered.doubts.items()]
-    roles = _scanned(sample, settle(sample, decide(sample, profiles, asked)))
-    questions = [*_questions(roles, [*registered.doubts]), *unsure, *_marked(found or {})]
-    questions += _coded(coded or {})
-    questions += registered.notes
-    written = _written(registered, reading).given_fields()
-    untried = Draft(write(sample, roles, written, questions, Rehearsal(), asked), ())
-    tried = rehearse(sample, roles, untried.policy)
-    questions = [*tried.questions, *questions]
-    text = write(sample, roles, written, questions, tried, asked)
-    draft = Draft(text, tuple(questions), tried.stage, sample.rows)
+        again = examine(source, replace(reading, codes=codes), rows)
+        return replace(again, codes=codes)
+    return Examined(sample, tuple(profiles), reading)
+
+
+@phase("drafting a policy")
+def draft_for(
+    source: object, reading: Reading, rows: int = ROWS, *, asked: DraftRules = NO_RULES
+) -> Draft:
+    """The same for a file that is read as `reading` says; `asked`: what a rule set asks of it."""
+    return draft_of(examine(source, reading, rows), asked)
+
+
+def draft_of(examined: Examined, asked: DraftRules = NO_RULES) -> Draft:
+    """The same for a table that was looked at."""
+    sample, registered = examined.sample, examined.sample.source
+    roles = _scanned(sample, settle(sample, decide(sample, examined.profiles, asked)))
+    questions = [*_questions(roles, [*registered.doubts])]
+    questions += [
+        OwnersQuestion(f"{toml_value(name)}: {doubt}", "notation", (name,))
+        for name, doubt in registered.doubts.items()
+    ]
+    questions += [*_marked(examined.marks), *_coded(examined.codes)]
+    questions += [OwnersQuestion(note) for note in registered.notes]
+    written = _written(registered, examined.reading).given_fields()
+
+    def page(tried: Rehearsal, told: Sequence[OwnersQuestion]) -> str:
+        return write(sample, roles, written, [one.text for one in told], tried, asked)
+
+    tried = rehearse(sample, roles, Draft(page(Rehearsal(), questions), ()).policy)
+    questions = [*map(OwnersQuestion, tried.questions), *questions]
+    text, words = page(tried, questions), tuple(one.text for one in questions)
+    draft = Draft(text, words, tried.stage, sample.rows, roles, tuple(questions))
     assert draft.policy.schema is not None  # a draft that is no policy is our mistake, not hers
     return draft
 
@@ -266,31 +313,37 @@ def _written(registered: Source, reading: Reading) -> Reading:
     return said.over(found)
 
 
-def _marked(found: Mapping[str, Sequence[str]]) -> list[str]:
+def _marked(found: Mapping[str, Sequence[str]]) -> list[OwnersQuestion]:
     """That marks are taken for no value, where nobody said so."""
     if not found:
         return []
-    marks = ", ".join(dict.fromkeys(toml_value(mark) for some in found.values() for mark in some))
-    return [
-        f"{', '.join(map(toml_value, found))}: {marks} is read as no value ([read] missing). "
-        "Strike out what is a value of its own"
-    ]
+    each = tuple(dict.fromkeys(mark for some in found.values() for mark in some))
+    told = (
+        f"{', '.join(map(toml_value, found))}: {', '.join(map(toml_value, each))} is read as no "
+        "value ([read] missing). Strike out what is a value of its own"
+    )
+    return [OwnersQuestion(told, "missing", tuple(found), each)]
 
 
-def _coded(found: Mapping[str, Sequence[str]]) -> list[str]:
+def _coded(found: Mapping[str, Sequence[str]]) -> list[OwnersQuestion]:
     """That words are taken for codes among numbers, where nobody said so."""
     together: dict[tuple[str, ...], list[str]] = {}
     for name, codes in found.items():
         together.setdefault(tuple(codes), []).append(name)
     return [
-        f"{', '.join(map(toml_value, names))}: {', '.join(map(toml_value, codes))} among numbers "
-        "or dates is read as a value of its own ([read] codes). What means that there is no "
-        "value belongs in missing"
+        OwnersQuestion(
+            f"{', '.join(map(toml_value, names))}: {', '.join(map(toml_value, codes))} among "
+            "numbers or dates is read as a value of its own ([read] codes). What means that there "
+            "is no value belongs in missing",
+            "codes",
+            tuple(names),
+            codes,
+        )
         for codes, names in together.items()
     ]
 
 
-def _questions(roles: Roles, doubted: list[str]) -> list[str]:
+def _questions(roles: Roles, doubted: list[str]) -> list[OwnersQuestion]:
     """What only the owner can answer, the weightiest first."""
     asked = roles.having("person")
     asked += [found for found, _ in [*roles.sensitive.values(), *roles.quasi.values()]]
@@ -298,16 +351,23 @@ def _questions(roles: Roles, doubted: list[str]) -> list[str]:
     together: dict[str, list[str]] = {}
     for found in asked:
         if found.question and not (found.question == FOREIGN_DATES and found.name in doubted):
-            together.setdefault(found.question, []).append(toml_value(found.name))
-    questions = [f"{', '.join(names)}: {question}" for question, names in together.items()]
+            together.setdefault(found.question, []).append(found.name)
+    questions = [
+        OwnersQuestion(f"{_listed(names)}: {question}", "role", tuple(names))
+        for question, names in together.items()
+    ]
     if not roles.sensitive:
-        questions.insert(
-            0, "What must nobody learn? No column's name suggests it; name it in sensitive."
-        )
-    measured = [toml_value(name) for name in roles.quasi if name in roles.chosen.measured]
+        told = "What must nobody learn? No column's name suggests it; name it in sensitive."
+        questions.insert(0, OwnersQuestion(told, "sensitive"))
+    measured = [name for name in roles.quasi if name in roles.chosen.measured]
     if measured and len(roles.quasi) > 1:
-        questions.append(
-            f"{', '.join(measured)}: a quasi-identifier because it singles people out, not for its "
+        told = (
+            f"{_listed(measured)}: a quasi-identifier because it singles people out, not for its "
             "name. Strike it out if no outsider can know it, or the release does not need it"
         )
+        questions.append(OwnersQuestion(told, "role", tuple(measured)))
     return questions
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(map(toml_value, names))

@@ -22,6 +22,7 @@ from sfumato.policy.toml_text import toml_value
 from sfumato.schema.hierarchy import Hierarchy
 
 _WIDTH = 98
+QUESTIONS = "# For you to decide:"  # what stands above them
 
 
 def write(
@@ -35,7 +36,7 @@ def write(
     """The policy's text; what a rehearsal refused is commented out, with the reason."""
     parts = [
         _head(sample, questions, tried),
-        [*_note(asked.words), *asked.lines()] if asked.rules is not None else [],
+        [*note_lines(asked.words), *asked.lines()] if asked.rules is not None else [],
         _reading(reading),
         _schema(roles),
         _unpublished(roles),
@@ -52,7 +53,8 @@ def write(
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
 
-def _note(text: str, indent: str = "# ") -> list[str]:
+def note_lines(text: str, indent: str = "# ") -> list[str]:
+    """Words as comments of a policy."""
     return wrap(
         text,
         _WIDTH,
@@ -75,17 +77,19 @@ def _head(sample: Sample, questions: list[str], tried: Rehearsal) -> list[str]:
     label = toml_value(sample.source.label)[1:-1]
     size = f"{sample.rows:,} rows, {len(sample.columns):,} columns"
     lines = [f"# A policy drafted by `sfumato init` from {label} ({size}).", "#"]
-    lines += _note(
+    lines += note_lines(
         f"Roles and hierarchies are guesses from names and values. {tried.words} But only "
         "you know what outsiders know and what must stay secret: read every line. It names "
         "categories and ranges of your data, so keep it where you keep the data."
     )
     if sample.one_in > 1:
-        lines += _note(f"Values were looked at in 1 of {sample.one_in} distinct rows, by hash.")
+        lines += note_lines(
+            f"Values were looked at in 1 of {sample.one_in} distinct rows, by hash."
+        )
     if questions:
-        lines += ["#", "# For you to decide:"]
+        lines += ["#", QUESTIONS]
         for place, question in enumerate(questions, start=1):
-            lines += _note(question, f"#  {place}. ")
+            lines += note_lines(question, f"#  {place}. ")
     return lines
 
 
@@ -102,7 +106,7 @@ def _reading(reading: Mapping[str, object]) -> list[str]:
 def _schema(roles: Roles) -> list[str]:
     chosen = roles.chosen
     lines = ["[schema]"]
-    lines += _note(
+    lines += note_lines(
         "Quasi-identifiers: what an outsider (a neighbour, an employer, a register) may know about "
         f"a person and find her by. Together they single out {_percent(roles.measured.unique)} of "
         f"{'rows' if roles.person is None or roles.unlinked else 'people'}{_where(roles)}."
@@ -113,31 +117,31 @@ def _schema(roles: Roles) -> list[str]:
             else ""
         )
     )
-    lines += _note(
+    lines += note_lines(
         "Strike out what the release does not need: fewer of them leave more detail in the others."
     )
     lines += _list(
-        "quasi", [(found, _quasi_reason(found, roles)) for found, _ in roles.quasi.values()]
+        "quasi", [(found, quasi_reason(found, roles)) for found, _ in roles.quasi.values()]
     )
     lines += [""]
     if roles.sensitive:
-        lines += _note("Sensitive: what nobody may learn about a person from the release.")
+        lines += note_lines("Sensitive: what nobody may learn about a person from the release.")
         lines += _list(
             "sensitive", [(found, found.why + "?") for found, _ in roles.sensitive.values()]
         )
     else:
-        lines += _note(
+        lines += note_lines(
             "Sensitive: what nobody may learn about a person from the release. No column's name "
             "suggests it; without one, only finding people is prevented, not learning about them."
         )
         lines += ["# sensitive = []"]
     named = roles.having("identifiers")
     if named:
-        lines += ["", *_note("Identifiers: dropped before anything else.")]
+        lines += ["", *note_lines("Identifiers: dropped before anything else.")]
         lines += _list("identifiers", [(found, found.why) for found in named])
     lines += _numbers(roles)
     lines += [""]
-    lines += _note(
+    lines += note_lines(
         'A missing value is a value like any other; "error" would refuse a table with some.'
     )
     return [*lines, 'nulls = "value"']
@@ -148,7 +152,8 @@ def _where(roles: Roles) -> str:
     return f", measured in 1 of {one_in} (so more than in the whole table)" if one_in > 1 else ""
 
 
-def _quasi_reason(found: RoleGuess, roles: Roles) -> str:
+def quasi_reason(found: RoleGuess, roles: Roles) -> str:
+    """Why a column is a quasi-identifier, and how far it singles people out."""
     chosen = roles.chosen
     values = f"{found.profile.distinct:,} values"
     if len(chosen.columns) == 1:
@@ -174,11 +179,11 @@ def _numbers(roles: Roles) -> list[str]:
     for role in ("person", "weight", "count"):
         listed = roles.having(role)
         if listed:
-            lines += ["", *_note(f"{listed[0].why[0].upper()}{listed[0].why[1:]}.")]
+            lines += ["", *note_lines(f"{listed[0].why[0].upper()}{listed[0].why[1:]}.")]
             active = "" if role == "person" else "# "
             lines += [f"{active}{role} = {toml_value(found.name)}" for found in listed]
         if role == "person" and listed and roles.unlinked:
-            lines += _note(
+            lines += note_lines(
                 "Her rows differ in what is known of her: each is published by itself, and nothing "
                 "says which are hers. knows: how many of them somebody may know, 1, 2, ... or all."
             )
@@ -190,20 +195,21 @@ def _unpublished(roles: Roles) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for found in roles.others.values():
         if found.role in ("none", "candidate"):
-            why = found.why or _adds_little(roles)
+            why = found.why or adds_little(roles)
             reasons.setdefault(why, []).append(toml_value(found.name))
     if not reasons:
         return []
-    lines = _note(
+    lines = note_lines(
         "Not published: a column without a role stays at home. Give those you need one (quasi, "
         "sensitive, or keep, which publishes a column as it is, unprotected)."
     )
     for why, names in reasons.items():
-        lines += _note(f"{', '.join(names)}: {why}", "#   ")
+        lines += note_lines(f"{', '.join(names)}: {why}", "#   ")
     return lines
 
 
-def _adds_little(roles: Roles) -> str:
+def adds_little(roles: Roles) -> str:
+    """Why a column that might be a quasi-identifier is none."""
     if roles.measured.unique < ENOUGH:
         return "adds little to what the quasi-identifiers single out"
     return "not measured, as nearly everybody is unique without it; it may single people out too"
@@ -226,7 +232,7 @@ def _table(name: str, roles: Roles, entry: Callable[[Fit], object]) -> list[str]
         for column, value in entries.items()
         if value is not None
     ]
-    return [*_note(_TOLD[name]), f"[schema.{name}]", *lines] if lines else []
+    return [*note_lines(_TOLD[name]), f"[schema.{name}]", *lines] if lines else []
 
 
 def _limits(fit: Fit) -> dict[str, int] | None:
@@ -243,7 +249,7 @@ def _hierarchies(roles: Roles) -> list[list[str]]:
             "every value its labels, from fine to coarse, such as "
             '"widowed" = ["was married", "not married"]; `sfumato hierarchy` proposes some.'
         )
-    return [_note(comment), *(_hierarchy(name, *found) for name, found in judged.items())]
+    return [note_lines(comment), *(_hierarchy(name, *found) for name, found in judged.items())]
 
 
 def _commented_limits(roles: Roles) -> list[str]:
@@ -258,14 +264,17 @@ def _commented_limits(roles: Roles) -> list[str]:
         "columns are worth to the release stands in [use] weights (docs/utility.md)."
     )
     limit = "{ finest = 1, star = false }" if stepped else "{ star = false }"
-    return [*_note(why), "# [schema.limits]", f"# {_key(named)} = {limit}"]
+    return [*note_lines(why), "# [schema.limits]", f"# {_key(named)} = {limit}"]
 
 
 def _hierarchy(name: str, found: RoleGuess, fit: Fit) -> list[str]:
     recipe = fit.hierarchy
     if recipe is None:
         return _to_be_sorted(name, found, fit)
-    return [*_note(f"{fit.why[0].upper()}{fit.why[1:]}."), *recipe_lines(name, recipe.kind, recipe)]
+    return [
+        *note_lines(f"{fit.why[0].upper()}{fit.why[1:]}."),
+        *recipe_lines(name, recipe.kind, recipe),
+    ]
 
 
 def recipe_lines(name: str, kind: str, recipe: Hierarchy | None = None) -> list[str]:
@@ -282,14 +291,14 @@ def _to_be_sorted(name: str, found: RoleGuess, fit: Fit) -> list[str]:
     """A column of categories without a hierarchy, and how it may get one."""
     if not fit.why:
         return []
-    lines = _note(f"{toml_value(name)}: {fit.why}.")
+    lines = note_lines(f"{toml_value(name)}: {fit.why}.")
     lines += [f"# {line}" for line in recipe_lines(name, "taxonomy")]
     if fit.values:
         lines += [f"# [schema.hierarchies.{_key(name)}.paths]"]
         lines += [f'# {toml_value(value)} = ["fill me in"]' for value in fit.values]
     elif found.profile.distinct > 12:
         lines += [f"# file = {toml_value(_file(name))}"]
-        lines += _note("The file has a line value;label;coarser label for each value.")
+        lines += note_lines("The file has a line value;label;coarser label for each value.")
     return lines
 
 
@@ -303,7 +312,7 @@ def _anonymizer() -> list[str]:
         "and keeps the most useful release on which every bound below holds. Where a few people "
         "may be suppressed it does better: suppression = 0.02 at the top of this file."
     )
-    return [*_note(why), "[anonymizer]", f"kind = {toml_value(Best.name)}", "seconds = 30"]
+    return [*note_lines(why), "[anonymizer]", f"kind = {toml_value(Best.name)}", "seconds = 30"]
 
 
 def _require(sample: Sample, roles: Roles, tried: Rehearsal, asked: DraftRules) -> list[list[str]]:
@@ -316,11 +325,11 @@ def _require(sample: Sample, roles: Roles, tried: Rehearsal, asked: DraftRules) 
         if bound.about in tried.refused:
             why += f" It could not be judged when the draft was tried: {tried.refused[bound.about]}"
             lines = [f"# {line}" for line in lines]
-        written.append([*_note(why), *lines])
+        written.append([*note_lines(why), *lines])
     listed = [n for n, (g, _) in roles.sensitive.items() if g.profile.what == "list"]
     names = [toml_value(n) for n in roles.sensitive if n in roles.several or n in listed]
     if names:
-        written[0] += _note(
+        written[0] += note_lines(
             f"People have several values of {', '.join(names)}; diversity and closeness are "
             "defined "
             "for one, so only k is required of them."
@@ -334,8 +343,8 @@ def _adversary(sample: Sample, roles: Roles) -> list[str]:
     if block is None:
         return []
     about, advice, lines = block
-    comment = [line for text in advice for line in _note(text, "#   ")]
-    return [*_note(about), *comment, *(f"# {line}" for line in lines)]
+    comment = [line for text in advice for line in note_lines(text, "#   ")]
+    return [*note_lines(about), *comment, *(f"# {line}" for line in lines)]
 
 
 def _known_rows(roles: Roles) -> list[str]:
@@ -348,4 +357,4 @@ def _known_rows(roles: Roles) -> list[str]:
         "rows). To bound it take the # from the lines below; it can cost much of the detail "
         "(docs/several-rows.md)."
     )
-    return [*_note(why), "# [[require]]", '# kind = "several-rows"', "# k = 2"]
+    return [*note_lines(why), "# [[require]]", '# kind = "several-rows"', "# k = 2"]

@@ -45,6 +45,11 @@ class Sample:
     one_in: int = 1
 
     @property
+    def table(self) -> str:
+        """What the engine calls it."""
+        return TABLE
+
+    @property
     def _row_hash(self) -> str:
         return f"hash({', '.join(f'c{place}' for place in range(len(self.columns)))})"
 

@@ -113,9 +113,6 @@ def propose_for(
     """The same for a file that is read as `reading` says."""
     from sfumato.engines.duckdb import DuckDB
 
-    whole = isinstance(levels, int) and not isinstance(levels, bool)
-    if levels is not None and (not whole or not 1 <= levels <= 10):
-        raise InputError(f"levels = {quoted(levels)} is not allowed; use 1 to 10")
     if not isinstance(column, str):
         raise InputError(f"column = {quoted(column)} is no name of a column")
     refuse_part(source)
@@ -124,10 +121,19 @@ def propose_for(
     if column not in registered.types:
         raise missing_column(registered, column, "hierarchy")
     (found,) = profile(take(engine, registered, ROWS), column)
+    return proposal_of(found, levels)
+
+
+def proposal_of(found: Profile, levels: int | None = None) -> ProposedHierarchy:
+    """The same for a column that was looked at."""
+    whole = isinstance(levels, int) and not isinstance(levels, bool)
+    if levels is not None and (not whole or not 1 <= levels <= 10):
+        raise InputError(f"levels = {quoted(levels)} is not allowed; use 1 to 10")
     if not len(found.counts) or found.what in ("list", "unusable"):
-        raise InputError(f"column {column!r} holds no values that could be put together")
+        raise InputError(f"column {found.name!r} holds no values that could be put together")
     hierarchy, why = _fitting(found, levels)
-    return ProposedHierarchy(column, hierarchy, why, hierarchy.bind(found.domain), found.counts)
+    levels_bound = hierarchy.bind(found.domain)
+    return ProposedHierarchy(found.name, hierarchy, why, levels_bound, found.counts)
 
 
 def _fitting(found: Profile, levels: int | None) -> tuple[Hierarchy, str]:

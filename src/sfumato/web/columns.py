@@ -1,0 +1,278 @@
+"""Step Data: what the columns of the chosen file hold, as pictures of counts; never a row.
+
+All that is counted, the engine counts; what is drawn here is made of distinct values and how many
+rows have each. Of a column in which nearly every row has its own value none is shown.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sfumato.errors import InputError
+from sfumato.web.desk import Desk, identity
+
+if TYPE_CHECKING:
+    from sfumato.engines.reading import Reading
+    from sfumato.policy.draft.draft import Examined
+    from sfumato.policy.draft.profile import Profile
+
+BARS = 18
+LARGEST = 12  # categories that are drawn
+LISTED = 200  # values in a list
+_TELLING = 0.5  # distinct values per row from which a column's values name people
+_ENOUGH = 20  # rows from which that share says anything
+_TAIL = 0.01  # of the rows at either end that share the first and the last bar
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A value or a range, the rows that have it, and how high it is drawn, from 0 to 1."""
+
+    label: str
+    rows: int
+    height: float
+
+
+@dataclass(frozen=True)
+class ColumnPicture:
+    """What a column holds.
+
+    `others`: distinct values beside those that are drawn. `kept_back`: nearly every row has its own
+    value, so none is shown. `doubt`: why its cells are taken as texts.
+    """
+
+    name: str
+    kind: str
+    label: str
+    present: int
+    missing: int
+    distinct: int
+    bars: tuple[Bar, ...]
+    others: int = 0
+    ordered: bool = False
+    kept_back: bool = False
+    doubt: str = ""
+
+    @property
+    def missing_share(self) -> float:
+        return self.missing / max(self.present + self.missing, 1)
+
+
+@dataclass(frozen=True)
+class TablePicture:
+    """The columns of a file, how it is written, and what must be said of how it was read."""
+
+    label: str
+    rows: int
+    columns: tuple[ColumnPicture, ...]
+    written: str
+    form: dict[str, str]
+    notes: tuple[str, ...] = ()
+    one_in: int = 1
+
+
+def told_reading(desk: Desk) -> Reading:
+    """How the file is to be read: as the page or the start says, else as the policy does."""
+    from sfumato.policy.edit_text import said_in
+    from sfumato.policy.toml import reading_told
+
+    text = desk.state().policy
+    if text is None:
+        return desk.reading()
+    return desk.reading().over(reading_told(said_in(text, "read")))
+
+
+def examined(desk: Desk, reading: Reading | None = None) -> Examined:
+    """The chosen file, looked at; read as told, or in another way that is tried."""
+    from sfumato.policy.draft.draft import examine
+    from sfumato.table import refuse_part
+
+    path = desk.data()
+    told = told_reading(desk) if reading is None else reading
+    drafted = desk.state().policy is not None
+    refuse_part(path)
+    return desk.once(
+        "examined" if reading is None else "tried reading",
+        (identity(path), repr(told), drafted),
+        lambda: examine(path, told, as_told=drafted),
+    )
+
+
+def profiles_of(desk: Desk) -> dict[str, Profile]:
+    """What the columns hold, by name."""
+    return {one.name: one for one in examined(desk).profiles}
+
+
+def describe(desk: Desk) -> TablePicture:
+    """Task: the columns of the chosen file."""
+    found = examined(desk)
+    source = found.sample.source
+    form = source.form
+    return TablePicture(
+        source.label,
+        found.sample.rows,
+        tuple(
+            _picture(one, form.labels.get(one.name, ""), source.doubts.get(one.name, ""))
+            for one in found.profiles
+        ),
+        _written(found),
+        {"delimiter": form.delimiter, "decimal": form.decimal, "encoding": form.encoding}
+        if form.is_text
+        else {},
+        source.notes,
+        found.sample.one_in,
+    )
+
+
+def _written(found: Examined) -> str:
+    """How a file is written, in words."""
+    form = found.sample.source.form
+    if not form.is_text:
+        sheet = f", sheet {form.sheet}" if form.sheet else ""
+        return f"{form.format}{sheet}"
+    between = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}
+    parts = [f"text in {form.encoding}", f"{between.get(form.delimiter, form.delimiter)} between"]
+    if form.decimal == ",":
+        parts.append("decimal comma")
+    return ", ".join(parts)
+
+
+def keeps_back(found: Profile) -> bool:
+    """Whether the values of a column name people: nearly every row has its own."""
+    words = found.what in ("text", "list")
+    whole = found.integral and found.share >= 0.95
+    return found.present >= _ENOUGH and found.share >= _TELLING and (words or whole)
+
+
+def _picture(found: Profile, label: str, doubt: str) -> ColumnPicture:
+    bars: tuple[Bar, ...] = ()
+    others = 0
+    back = keeps_back(found)
+    if not back and len(found.counts):
+        bars, others = _bars(found)
+    return ColumnPicture(
+        found.name,
+        _kind(found),
+        label,
+        found.present,
+        found.missing,
+        found.distinct,
+        bars,
+        others,
+        found.what in ("numeric", "date"),
+        back,
+        doubt,
+    )
+
+
+def _kind(found: Profile) -> str:
+    if found.what == "numeric":
+        return "whole numbers" if found.integral else "numbers"
+    if found.mixed:
+        return "numbers and texts"
+    return {
+        "date": "dates",
+        "text": "categories",
+        "boolean": "true or false",
+        "list": "lists",
+        "unusable": "cannot be read",
+    }[found.what]
+
+
+def _bars(found: Profile) -> tuple[tuple[Bar, ...], int]:
+    labels = found.domain.labels
+    counts = [int(rows) for rows in found.counts]
+    if found.what in ("numeric", "date") and len(counts) > BARS:
+        return _ranges(found), 0
+    order = list(range(len(counts)))
+    if found.what not in ("numeric", "date"):
+        order.sort(key=lambda code: -counts[code])
+        order = order[:LARGEST]
+    return scaled([(labels[code], counts[code]) for code in order]), len(counts) - len(order)
+
+
+def scaled(counted: Sequence[tuple[str, int]]) -> tuple[Bar, ...]:
+    """Bars of these counts, the highest of height 1."""
+    most = max((rows for _, rows in counted), default=0) or 1
+    return tuple(Bar(label, rows, rows / most) for label, rows in counted)
+
+
+def _ranges(found: Profile) -> tuple[Bar, ...]:
+    """Numbers or dates in ranges of one width; those at either end hold all beyond."""
+    import numpy as np
+
+    from sfumato.policy.draft.bounds import round_width
+    from sfumato.schema.region import place_of
+
+    places = np.array([place_of(value) for value in found.values], dtype=np.float64)
+    finite = np.isfinite(places)
+    places, rows = places[finite], found.counts[finite]
+    if not len(places):
+        return ()
+    upto = np.cumsum(rows) / rows.sum()
+    low = float(places[min(int(np.searchsorted(upto, _TAIL)), len(places) - 1)])
+    high = float(places[min(int(np.searchsorted(upto, 1 - _TAIL)), len(places) - 1)])
+    if low == high:
+        low, high = float(places[0]), float(places[-1])
+    width = round_width((high - low) / (BARS - 4))
+    if found.what == "date" or found.integral:
+        width = max(width, 1.0)
+    first, last = np.floor(low / width), np.floor(high / width)
+    place = np.clip(np.floor(places / width), first, last) - first
+    totals = np.bincount(place.astype(np.int64), weights=rows)
+    ends = [(first + nth) * width for nth in range(len(totals) + 1)]
+
+    def told(end: float) -> str:
+        if found.what == "date":
+            return dt.date.fromordinal(min(max(int(end), 1), dt.date.max.toordinal())).isoformat()
+        return f"{end:.10g}"
+
+    names = [f"{told(ends[nth])} to {told(ends[nth + 1])}" for nth in range(len(totals))]
+    if places[0] < ends[0]:
+        names[0] = f"below {told(ends[1])}"
+    if places[-1] >= ends[-1]:
+        names[-1] = f"{told(ends[-2])} and more"
+    return scaled([(name, int(total)) for name, total in zip(names, totals, strict=True)])
+
+
+# -- the values of one column ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ValueList:
+    """The values of a column that hold a text, the largest first; `found` is how many there are."""
+
+    column: str
+    query: str
+    values: tuple[Bar, ...]
+    found: int
+    missing: int
+    kept_back: bool = False
+
+
+def list_values(desk: Desk, column: str, query: str = "", most: int = LISTED) -> ValueList:
+    """Task: the largest values of a column, or of those in which a text stands."""
+    looked = examined(desk)
+    profile = next((one for one in looked.profiles if one.name == column), None)
+    if profile is None:
+        raise InputError(f"column {column!r} is not in {looked.sample.source.label}")
+    if keeps_back(profile) and not query:
+        return ValueList(column, query, (), profile.distinct, profile.missing, kept_back=True)
+    from sfumato.engines.base import literal, named
+
+    cell = f"c{profile.place}"
+    text = f"CAST({cell} AS VARCHAR)"
+    asked = f"contains(lower({text}), lower({literal(query)}))" if query else f"{cell} IS NOT NULL"
+    counted = looked.sample.engine.fetch(
+        f"SELECT {named(text, 'v')}, {named('CAST(SUM(n) AS BIGINT)', 'n')}, "
+        f"{named('COUNT(*) OVER ()', 'all')} FROM {looked.sample.table} WHERE {asked} "
+        f"GROUP BY {text} ORDER BY n DESC, v LIMIT {most}"
+    )
+    listed = list(
+        zip(counted.column("v").to_pylist(), counted.column("n").to_pylist(), strict=True)
+    )
+    total = counted.column("all")[0].as_py() if counted.num_rows else 0
+    return ValueList(column, query, scaled(listed), total, profile.missing)

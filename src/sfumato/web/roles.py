@@ -1,0 +1,346 @@
+"""Step Data: the roles of columns, as guessed and as the owner has them; the draft's questions.
+
+The policy's text says which role a column has, and its first comment which questions are open: an
+answer changes the one and strikes out the other, as somebody with an editor would. What a guess
+rests on is found out anew where it is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from sfumato.errors import InputError
+from sfumato.web.columns import examined, profiles_of, told_reading
+from sfumato.web.desk import Desk, identity
+
+if TYPE_CHECKING:
+    from sfumato.engines.reading import Reading
+    from sfumato.policy.draft.draft import Draft, Examined, OwnersQuestion
+    from sfumato.policy.draft.profile import Profile
+    from sfumato.policy.draft.roles import Roles
+
+# What each role means to the people in the table, in the order they are offered.
+ROLES: Mapping[str, tuple[str, str]] = {
+    "quasi": ("Known to others", "an outsider may know it and find a person by it"),
+    "sensitive": ("Sensitive", "what nobody may learn about a person"),
+    "identifiers": ("Names people", "dropped before anything else"),
+    "keep": ("Published as it is", "unprotected: everybody reads everybody's value"),
+    "none": ("Left out", "not published"),
+    "person": ("Person", "tells whose row it is: k counts people, not rows"),
+    "household": ("Household", "whoever finds one of them finds the others"),
+    "weight": ("Survey weight", "how many people of the population a row stands for"),
+    "count": ("Number of people", "how many people a row stands for"),
+}
+OFFERED_FIRST = 5
+Meaning = Literal["missing", "code", "value"]
+
+
+@dataclass(frozen=True)
+class RoleOfColumn:
+    """The role a column has in the policy, the one that was guessed, and why."""
+
+    name: str
+    role: str
+    guess: str
+    why: str
+    has_hierarchy: bool
+
+
+@dataclass(frozen=True)
+class MarkAsked:
+    """A text of which it is asked what it means in a column, and what it is taken for now."""
+
+    column: str
+    text: str
+    meaning: Meaning
+
+
+@dataclass(frozen=True)
+class QuestionAsked:
+    """A question that is open: its number in the draft, and what an answer may say.
+
+    `ways`: how dates or numbers of a column may be written, by what a policy calls it.
+    """
+
+    number: int
+    text: str
+    about: str
+    columns: tuple[str, ...] = ()
+    marks: tuple[MarkAsked, ...] = ()
+    ways: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class RolesTold:
+    """The roles of all columns, the questions that are open, and what is wrong with the policy."""
+
+    columns: tuple[RoleOfColumn, ...]
+    questions: tuple[QuestionAsked, ...]
+    problem: str = ""
+    waiting: bool = False  # for the guesses, which take a while
+
+
+def drafted(desk: Desk) -> Draft:
+    """The draft that `sfumato init` makes of the chosen file, as it is read now."""
+    from sfumato.policy.draft.draft import draft_of
+
+    found = examined(desk)
+    return desk.once("draft", _draft_key(desk, found), lambda: draft_of(found))
+
+
+def _draft_key(desk: Desk, found: Examined) -> Hashable:
+    return identity(desk.data()), repr(found.reading)
+
+
+def draft(desk: Desk) -> str:
+    """Task: the text of a policy for the chosen file: `sfumato init DATA`."""
+    return drafted(desk).text
+
+
+def roles(desk: Desk, *, quickly: bool = False) -> RolesTold:
+    """Task: the roles that the policy gives, beside those that were guessed.
+
+    `quickly`: without the guesses, where they are not known yet.
+    """
+    from sfumato.errors import SfumatoError
+    from sfumato.policy.draft.change import check, role_in
+    from sfumato.policy.edit_text import said_in
+
+    text = desk.state().policy
+    if text is None:
+        raise InputError("there is no policy yet; have one drafted")
+    schema = said_in(text, "schema")
+    waits = quickly and not desk.has("draft", _draft_key(desk, examined(desk)))
+    made = None if waits else drafted(desk)
+    guesses = {} if made is None or made.roles is None else _guessed(made.roles)
+    trees = schema.get("hierarchies", {})
+    columns = tuple(
+        RoleOfColumn(
+            name,
+            role_in(schema, name),
+            *guesses.get(name, ("", "")),
+            has_hierarchy=isinstance(trees, dict) and name in trees,
+        )
+        for name in profiles_of(desk)
+    )
+    problem = ""
+    try:
+        check(text, desk.project.folder)
+        problem = _lost(schema, set(profiles_of(desk)))
+    except SfumatoError as error:
+        problem = str(error)
+    asked = () if made is None else open_questions(desk, text, made)
+    return RolesTold(columns, asked, problem, waiting=made is None)
+
+
+def _lost(schema: Mapping[str, object], there: set[str]) -> str:
+    """That the policy names columns which the file does not have."""
+    named = [schema.get("quasi", []), schema.get("sensitive", []), schema.get("keep", [])]
+    names = [one for some in named for one in ([some] if isinstance(some, str) else some)]  # type: ignore[attr-defined]
+    lost = [name for name in names if name not in there]
+    if not lost:
+        return ""
+    return (
+        f"the policy names {len(lost)} column(s) that this file does not have: was it made for "
+        "another file? Draft it anew, or choose that file"
+    )
+
+
+def _guessed(found: Roles) -> dict[str, tuple[str, str]]:
+    """For each column the role of the draft, and the reason in words."""
+    from sfumato.policy.draft.page import adds_little, quasi_reason
+
+    told = {name: ("quasi", quasi_reason(one, found)) for name, (one, _) in found.quasi.items()}
+    told |= {name: ("sensitive", one.why) for name, (one, _) in found.sensitive.items()}
+    for name, one in found.others.items():
+        # A draft writes weights and counts as comments, until the owner says yes.
+        role = one.role if one.role in ("identifiers", "person") else "none"
+        told[name] = role, one.why or adds_little(found)
+    return told
+
+
+def change_roles(desk: Desk, given: Mapping[str, str]) -> str:
+    """Task: the policy's text with these roles."""
+    from sfumato.policy.draft import change
+
+    text = desk.state().policy
+    if text is None:
+        raise InputError("there is no policy yet; have one drafted")
+    return change.change_roles(text, profiles_of(desk), given, desk.project.folder)
+
+
+# -- questions -------------------------------------------------------------------------------------
+
+
+def open_questions(desk: Desk, text: str, made: Draft) -> tuple[QuestionAsked, ...]:
+    """The questions that the policy's text still has, with what an answer may say."""
+    from sfumato.policy.draft.change import questions_in
+
+    known = {" ".join(one.text.split()): one for one in made.asked}
+    asked = []
+    for number, words in enumerate(questions_in(text)):
+        one = known.get(words)
+        if one is None:
+            asked.append(QuestionAsked(number, words, "note"))
+        else:
+            asked.append(_asked(desk, number, one))
+    return tuple(asked)
+
+
+def _asked(desk: Desk, number: int, one: OwnersQuestion) -> QuestionAsked:
+    found = examined(desk)
+    stated = found.reading.stated_forms
+    if one.about in ("missing", "codes"):
+        marks = tuple(
+            MarkAsked(name, mark, "missing" if mark in stated.marks(name) else "code")
+            for name in one.columns
+            for mark in one.marks
+            if mark in stated.marks(name) or mark in stated.codes.get(name, ())
+        )
+        return QuestionAsked(number, one.text, one.about, one.columns, marks)
+    if one.about == "notation":
+        return QuestionAsked(number, one.text, one.about, one.columns, ways=_ways(one.text))
+    return QuestionAsked(number, one.text, one.about, one.columns)
+
+
+def _ways(doubt: str) -> tuple[tuple[str, str], ...]:
+    """What may be said of cells whose notation is not plain."""
+    if "1,234 may be" in doubt:
+        return (("decimal:.", "1,234 is a thousand and more"), ("decimal:,", "1,234 is about 1.2"))
+    orders = {"DMY": "day, month, year", "MDY": "month, day, year", "YMD": "year, month, day"}
+    return tuple((f"dates:{order}", words) for order, words in orders.items())
+
+
+def answer(
+    desk: Desk, number: int, given: Mapping[str, str], said: Mapping[str, object] | None = None
+) -> str:
+    """Task: the policy's text with the answer to a question: roles, or how cells are read."""
+    from sfumato.policy.draft.change import strike_question
+
+    text = desk.state().policy
+    if text is None:
+        raise InputError("there is no policy yet; have one drafted")
+    if given:
+        text = change_roles(desk, given)
+    if said:
+        return _read_otherwise(desk, text, said, struck=number)
+    return strike_question(text, number)
+
+
+@dataclass(frozen=True)
+class ReadAnew:
+    """How a file is to be read, and the policy for it, if there was one."""
+
+    reading: dict[str, object]
+    policy: str | None
+
+
+def read_anew(desk: Desk, said: Mapping[str, object]) -> ReadAnew:
+    """Task: the file read as a form says, tried before it is believed."""
+    from sfumato.engines.reading import Reading
+
+    text = desk.state().policy
+    if text is not None:
+        return ReadAnew({}, _read_otherwise(desk, text, said))
+    reading = Reading(**{**desk.reading().given_fields(), **said})  # type: ignore[arg-type]
+    examined(desk, reading)
+    kept = reading.about("file").given_fields()
+    return ReadAnew(kept, None)
+
+
+def _read_otherwise(
+    desk: Desk, text: str, said: Mapping[str, object], struck: int | None = None
+) -> str:
+    from sfumato.engines.reading import Reading
+    from sfumato.policy.draft.change import change_reading, questions_in, with_questions
+    from sfumato.policy.draft.change import change_roles as change_roles_in
+    from sfumato.policy.draft.draft import draft_of
+
+    before = told_reading(desk).about("file")
+    fields: dict[str, object] = {**before.given_fields(), **said}
+    for option in ("dates", "missing", "codes"):  # of columns: what was said of others stays
+        fields[option] = _joined(before, said, option)
+    reading = Reading(**fields)  # type: ignore[arg-type]
+    tried = examined(desk, reading)
+    after = {one.name: one for one in tried.profiles}
+    engine = {} if not (told := _engine_said(text)) else told
+    whole = Reading(**{**engine, **reading.given_fields()})  # type: ignore[arg-type]
+    folder, now = desk.project.folder, profiles_of(desk)
+    made, anew = drafted(desk), draft_of(tried)
+    text = change_roles_in(text, after, _moved(text, now, after, made, anew), folder)
+    changed = change_reading(text, whole, now, after, folder)
+    asked_before = {" ".join(one.text.split()) for one in made.asked}
+    asked_after = [
+        " ".join(one.text.split())
+        for one in anew.asked
+        if one.about not in ("missing", "codes")  # what marks mean was said just now
+    ]
+    still = [words for nth, words in enumerate(questions_in(changed)) if nth != struck]
+    # Of what a new look asks, only what the earlier one did not: the rest is open or answered.
+    marks = {" ".join(one.text.split()) for one in made.asked if one.marks}
+    left = [one for one in still if one in (*asked_after, *marks) or one not in asked_before]
+    return with_questions(
+        changed, [*left, *(words for words in asked_after if words not in asked_before)]
+    )
+
+
+def _moved(
+    text: str,
+    now: Mapping[str, Profile],
+    after: Mapping[str, Profile],
+    made: Draft,
+    anew: Draft,
+) -> dict[str, str]:
+    """The roles of columns that are of another kind now, where the owner had left the guess."""
+    from sfumato.policy.draft.change import role_in
+    from sfumato.policy.edit_text import said_in
+
+    assert made.roles is not None
+    assert anew.roles is not None
+    schema, old, new = said_in(text, "schema"), _guessed(made.roles), _guessed(anew.roles)
+    return {
+        name: new[name][0]
+        for name in after
+        if name in now
+        and now[name].what != after[name].what
+        and role_in(schema, name) == old[name][0]
+    }
+
+
+def _engine_said(text: str) -> dict[str, object]:
+    from sfumato.policy.edit_text import said_in
+    from sfumato.policy.toml import reading_told
+
+    return reading_told(said_in(text, "read")).about("engine").given_fields()
+
+
+def _joined(before: Reading, said: Mapping[str, object], option: str) -> object:
+    """What is said of columns now, and what was said of others before."""
+    from sfumato.engines.notations import EVERY
+
+    old, new = getattr(before, option), said.get(option)
+    if new is None or not isinstance(new, Mapping):
+        return old if new is None else new
+    every = old if isinstance(old, Mapping) else {} if old is None else {EVERY: old}
+    joined = {**every, **new}
+    return {name: told for name, told in joined.items() if told} or None
+
+
+def settle_marks(desk: Desk, given: Mapping[tuple[str, str], str]) -> dict[str, object]:
+    """Task: what [read] says when the marks of columns mean this: no value, a code, a value."""
+    stated = examined(desk).reading.stated_forms
+    missing: dict[str, list[str]] = {}
+    codes: dict[str, list[str]] = {}
+    for (name, mark), meaning in given.items():
+        for kind, listed, now in (
+            ("missing", missing, stated.marks(name)),
+            ("code", codes, stated.codes.get(name, ())),
+        ):
+            mine = listed.setdefault(name, [*now])
+            if meaning == kind and mark not in mine:
+                mine.append(mark)
+            elif meaning != kind and mark in mine:
+                mine.remove(mark)
+    return {"missing": missing, "codes": codes}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -163,10 +164,8 @@ def test_whatever_is_done_every_value_stays_in_one_leaf(data: st.DataObject) -> 
     for _ in range(6):
         what = data.draw(st.sampled_from(sorted(EDITS)))
         chosen = data.draw(st.lists(names, min_size=1, max_size=3, unique=True))
-        try:
+        with suppress(InputError):
             tree = EDITS[what](tree, data.draw(st.integers(0, 3)), chosen, data.draw(names))
-        except InputError as error:
-            assert "\n" not in str(error)
         assert tree.values == WORK.values
         assert len({len(path) for path in tree.paths}) == 1
         for level in range(tree.height + 1):

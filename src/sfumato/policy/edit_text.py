@@ -303,7 +303,7 @@ def _take(content: object, path: Path) -> bool:
     if isinstance(content, list) and isinstance(last, int) and last < len(content):
         content.pop(last)
     elif isinstance(content, dict) and last in content:
-        del content[last]  # type: ignore[arg-type]
+        del content[last]
     else:
         return False
     for table, step in reversed(tables):  # a table that nothing is left of goes with it

@@ -205,9 +205,8 @@ def _ranges(found: Profile) -> tuple[Bar, ...]:
     import numpy as np
 
     from sfumato.policy.draft.bounds import round_width
-    from sfumato.schema.region import place_of
 
-    places = np.array([place_of(value) for value in found.values], dtype=np.float64)
+    places = found.numbers
     finite = np.isfinite(places)
     places, rows = places[finite], found.counts[finite]
     if not len(places):

@@ -2,6 +2,8 @@
 
 What is saved is the name of the file, how it is read, and the policy's text; a tree of values is a
 file that the policy names. Every page shows the commands that do the same.
+
+Stands apart: the pages of one step.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from starlette.routing import Route
 from sfumato.errors import InputError, SfumatoError
 from sfumato.web import columns, hierarchies, roles
 from sfumato.web.bench import Bench, Form, bench_of, fragment, is_live, page, read_form
-from sfumato.web.project import Stale, State
+from sfumato.web.project import ProjectState, Stale
 from sfumato.web.shell import reading_words, shell_line
 from sfumato.web.worker import WorkError
 
@@ -40,7 +42,7 @@ async def _data(request: Request) -> Response:
     return await _step(request, bench, state)
 
 
-async def _step(request: Request, bench: Bench, state: State, problem: str = "") -> Response:
+async def _step(request: Request, bench: Bench, state: ProjectState, problem: str = "") -> Response:
     """The step as a whole page, or for a live form its inner part."""
     shows = fragment if is_live(request) else page
     template = "data_step.html" if is_live(request) else "data.html"
@@ -64,6 +66,7 @@ async def _step(request: Request, bench: Bench, state: State, problem: str = "")
     return shows(
         request,
         template,
+        status=422 if problem and not is_live(request) else 200,
         state=state,
         table=table,
         told=told,
@@ -75,7 +78,7 @@ async def _step(request: Request, bench: Bench, state: State, problem: str = "")
     )
 
 
-def _commands(bench: Bench, state: State) -> list[str]:
+def _commands(bench: Bench, state: ProjectState) -> list[str]:
     """What does the same from a shell."""
     if state.data is None:
         return []
@@ -231,7 +234,7 @@ def _reading_fields(reading: Mapping[str, object]) -> dict[str, str]:
         every = told if isinstance(told, Mapping) else {"*": told}
         lines = []
         for column, texts in every.items():
-            for text in [texts] if isinstance(texts, str) else texts:
+            for text in texts if isinstance(texts, list | tuple) else [texts]:
                 lines.append(text if column == "*" else f"{column}={text}")
         fields[name] = "\n".join(map(str, lines))
     return fields
@@ -273,7 +276,7 @@ def _named(request: Request) -> str:
     return request.query_params.get("name", "")
 
 
-def _hierarchy_commands(bench: Bench, state: State, name: str) -> list[str]:
+def _hierarchy_commands(bench: Bench, state: ProjectState, name: str) -> list[str]:
     if state.data is None:
         return []
     words = [state.data, name, *reading_words(state.reading, bench.memory)]

@@ -72,7 +72,7 @@ class Desk:
 
         if not path.is_file():
             raise InputError(f"{what} is not there yet; choose roles at the step Data")
-        return self._once(f"policy {path}", identity(path), lambda: Policy.load(path))
+        return self.once(f"policy {path}", identity(path), lambda: Policy.load(path))
 
     def table(self) -> Table:
         """The chosen file as the policy's table: `read_table` of the command line."""
@@ -83,7 +83,7 @@ class Desk:
             raise InputError("the policy has no [schema]; choose roles at the step Data")
         schema, reading = rules.schema, self.reading().over(rules.read)
         key = (identity(path), repr(schema), repr(reading))
-        return self._once("table", key, lambda: load_table(path, schema, reading))
+        return self.once("table", key, lambda: load_table(path, schema, reading))
 
     def release(self, point: int) -> Release:
         """A release of this project, read back with its evidence as `sfumato audit` does."""
@@ -94,7 +94,7 @@ class Desk:
             raise InputError(f"there is no release {point}; it may have been deleted")
         rules = self.policy_of(point)
         reading = rules.reading_of([folder], self.reading().about("engine"))
-        return self._once(
+        return self.once(
             f"release {point}",
             (identity(folder), repr(reading)),
             lambda: load_release(folder, rules.schema, reading),
@@ -113,7 +113,12 @@ class Desk:
                 self._found.popitem(last=False)
         return cast("Found", self._found[key])
 
-    def _once(self, what: str, key: Hashable, read: Callable[[], Found]) -> Found:
+    def has(self, what: str, key: Hashable) -> bool:
+        """Whether `once` would find it without reading."""
+        return what in self._read and self._read[what][0] == key
+
+    def once(self, what: str, key: Hashable, read: Callable[[], Found]) -> Found:
+        """What was read before under this name, if it has the same key; one of each is kept."""
         kept = self._read.get(what)
         if kept is None or kept[0] != key:
             self._read.pop(what, None)  # before the new one is read: both need not fit

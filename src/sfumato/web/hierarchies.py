@@ -3,6 +3,8 @@
 Categories are sorted into groups, value by value; the tree is kept as the CSV file that ARX reads,
 and the policy names it. Numbers, dates and codes are coarsened by a rule, which the policy holds;
 before it is chosen, it is told how many people each range holds.
+
+Stands apart: tasks for a worker; the server asks for them by name and loads none of what they use.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ _WIDTHS = 24  # that a slider offers
 
 
 @dataclass(frozen=True)
-class Node:
+class Branch:
     """A group or a value of a tree, the people in it, and what it holds.
 
     `hidden`: values below that are not shown, `values` how many there are.
@@ -40,7 +42,7 @@ class Node:
     rows: int
     level: int
     values: int
-    inner: tuple[Node, ...] = ()
+    inner: tuple[Branch, ...] = ()
     hidden: int = 0
 
 
@@ -71,7 +73,7 @@ class HierarchySeen:
     kind: str
     of: str
     levels: tuple[LevelCounted, ...]
-    roots: tuple[Node, ...]
+    roots: tuple[Branch, ...]
     height: int
     values: int
     missing: int
@@ -84,7 +86,7 @@ class HierarchySeen:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _ColumnOfTree:
     """A column with its role, its values and how many rows each has."""
 
     profile: Profile
@@ -97,7 +99,7 @@ class _Column:
         return recipe.bind(self.domain)
 
 
-def _column(desk: Desk, name: str, recipe: Hierarchy | None = None) -> _Column:
+def _column(desk: Desk, name: str, recipe: Hierarchy | None = None) -> _ColumnOfTree:
     """The column as the policy takes it, or as it would with another hierarchy."""
     import numpy as np
 
@@ -135,7 +137,7 @@ def _column(desk: Desk, name: str, recipe: Hierarchy | None = None) -> _Column:
     raw = counted.column("v").combine_chunks()
     domain, codes = domain_of(name, raw, looked.sample.source, schema)
     rows = np.bincount(codes, weights=counted.column("n").to_numpy(), minlength=len(domain))
-    return _Column(profile, role, schema, domain, rows.astype(np.int64).tolist())
+    return _ColumnOfTree(profile, role, schema, domain, rows.astype(np.int64).tolist())
 
 
 def see(desk: Desk, column: str, query: str = "") -> HierarchySeen:
@@ -155,12 +157,12 @@ def see(desk: Desk, column: str, query: str = "") -> HierarchySeen:
 
 
 def _seen(
-    found: _Column, recipe: Hierarchy, levels: Levels, query: str, problem: str
+    found: _ColumnOfTree, recipe: Hierarchy, levels: Levels, query: str, problem: str
 ) -> HierarchySeen:
     size = found.domain.placed
     kind = found.domain.kind
     tree = tree_of(levels, found.rows) if size <= MOST_VALUES else None
-    roots: tuple[Node, ...] = ()
+    roots: tuple[Branch, ...] = ()
     if tree is not None:
         roots = _nodes(tree, query)
     return HierarchySeen(
@@ -191,7 +193,7 @@ def _groups(tree: Tree) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def _nodes(tree: Tree, query: str) -> tuple[Node, ...]:
+def _nodes(tree: Tree, query: str) -> tuple[Branch, ...]:
     """The tree from its coarsest groups down; of many values the largest, or those asked for."""
     wanted = query.casefold().strip()
     chosen = range(len(tree.values))
@@ -211,7 +213,7 @@ def _nodes(tree: Tree, query: str) -> tuple[Node, ...]:
 
 def _inner(
     tree: Tree, level: int, places: Sequence[int], shown: set[int], searching: bool
-) -> tuple[Node, ...]:
+) -> tuple[Branch, ...]:
     labels = tree.labels_at(level)
     groups: dict[str, list[int]] = {}
     for place in places:
@@ -223,7 +225,7 @@ def _inner(
         if hidden == len(inside) and (searching or level == 0):
             continue
         inner = _inner(tree, level - 1, inside, shown, searching) if level else ()
-        nodes.append(Node(label, rows, level, len(inside), inner, hidden if level else 0))
+        nodes.append(Branch(label, rows, level, len(inside), inner, hidden if level else 0))
     return tuple(nodes)
 
 
@@ -336,7 +338,7 @@ def _settings(recipe: Hierarchy) -> dict[str, str]:
     return told
 
 
-def _offered(found: _Column) -> tuple[float, ...]:
+def _offered(found: _ColumnOfTree) -> tuple[float, ...]:
     """Round widths, from about the distance of neighbours to half of the range."""
     from sfumato.policy.draft.bounds import round_width
     from sfumato.schema.region import place_of
@@ -415,7 +417,7 @@ def try_rule(desk: Desk, column: str, said: Mapping[str, str]) -> tuple[LevelCou
     return _counted(recipe.bind(domain), recipe, rows)
 
 
-def _thinned(found: _Column, recipe: Hierarchy) -> tuple[Domain, Sequence[int]]:
+def _thinned(found: _ColumnOfTree, recipe: Hierarchy) -> tuple[Domain, Sequence[int]]:
     """Of very many numbers one for each of the finest ranges, with the rows of all in it."""
     from dataclasses import replace
 

@@ -3,6 +3,8 @@
 The policy's text says which role a column has, and its first comment which questions are open: an
 answer changes the one and strikes out the other, as somebody with an editor would. What a guess
 rests on is found out anew where it is asked for.
+
+Stands apart: tasks for a worker; the server asks for them by name and loads none of what they use.
 """
 
 from __future__ import annotations

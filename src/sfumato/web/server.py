@@ -31,7 +31,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.report.html.pictures import TEMPLATES
-from sfumato.web import adversaries, decide, policies, releases, upload
+from sfumato.web import adversaries, data_step, decide, policies, releases, upload
 from sfumato.web.bench import HERE, STEPS, Bench, bench_of, fragment, is_live, page, read_form
 from sfumato.web.desk import Desk
 from sfumato.web.folder import Folder, TooLarge
@@ -83,6 +83,7 @@ def make_app(bench: Bench, door: Door) -> Starlette:
 def _routes() -> list[BaseRoute]:
     return [
         Route("/", _home),
+        *data_step.routes,
         *upload.routes,
         *policies.routes,
         *releases.routes,

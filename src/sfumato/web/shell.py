@@ -1,6 +1,8 @@
 """The same from a shell: the command that does what a step of the workbench does.
 
 Paths are relative to the folder the workbench was started in, where the commands run.
+
+Stands apart: every step shows the commands of its own.
 """
 
 from __future__ import annotations

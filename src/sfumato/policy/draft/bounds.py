@@ -119,7 +119,7 @@ def _told(ranges: Intervals) -> str:
 
 def _ranges(found: Profile, parts: int) -> Intervals | None:
     """About `parts` ranges over the bulk of the values, doubling; sparse tails in one label."""
-    numbers = np.array([float(value) for value in found.values])
+    numbers = found.numbers
     if not np.isfinite(numbers).all():
         return None
     upto = np.cumsum(found.counts) / found.counts.sum()

@@ -294,7 +294,7 @@ def _numbers_people(found: Profile) -> RoleGuess | None:
         return _id(found)
     if found.says == "household":
         return _household(found)
-    numeric = found.what == "numeric" and found.distinct > 2 and float(found.values[0]) >= 0
+    numeric = found.what == "numeric" and found.distinct > 2 and found.numbers[0] >= 0
     if found.says == "weight" and numeric:
         return RoleGuess(
             found,

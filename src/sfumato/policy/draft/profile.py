@@ -19,9 +19,10 @@ import pyarrow.compute as pc
 from sfumato.counts.columns import is_list
 from sfumato.engines.base import Engine, Source, named, select
 from sfumato.errors import InputError, SfumatoError
-from sfumato.numbers import Ints
+from sfumato.numbers import Floats, Ints
 from sfumato.policy.draft.words import Topic, topic_of
 from sfumato.schema.domain import Domain, build_domain
+from sfumato.schema.region import Value
 
 # The rows a draft is made from: all of them, or of a large table a share chosen by hashing.
 #
@@ -132,8 +133,13 @@ class Profile:
         return self.topic.says if self.topic else ""
 
     @cached_property
-    def values(self) -> list[Any]:
+    def values(self) -> list[Value]:
         return list(self.domain.values[: len(self.counts)])
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """Where numbers and dates lie on their axis; of others no number."""
+        return self.domain.numbers()[: len(self.counts)]
 
     @cached_property
     def texts(self) -> list[str]:
@@ -148,7 +154,10 @@ class Profile:
     @cached_property
     def integral(self) -> bool:
         """Numbers without fractions, however they are stored."""
-        return self.what == "numeric" and all(float(value).is_integer() for value in self.values)
+        if self.what != "numeric":
+            return False
+        numbers = self.numbers
+        return bool((np.isfinite(numbers) & (np.floor(numbers) == numbers)).all())
 
 
 def profile(sample: Sample, only: str | None = None) -> list[Profile]:

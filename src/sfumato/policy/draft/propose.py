@@ -153,7 +153,7 @@ def _fitting(found: Profile, levels: int | None) -> tuple[Hierarchy, str]:
     if (coded or (topic == "zip code" and found.longest > 2)) and found.distinct > FEW:
         return _shown_beginnings(found, levels), "codes, by how they begin"
     if found.what == "numeric" and not are_codes(found):
-        years = found.integral and found.values[0] >= 0 and found.values[-1] <= _OLDEST
+        years = found.integral and found.numbers[0] >= 0 and found.numbers[-1] <= _OLDEST
         if topic == "age" and years and levels in (None, 1, 2, 3):
             groups = ("five", "ten", "broad")[-(levels or LEVELS) :]
             return age_groups(groups), "years of age, in the groups of statistical offices"

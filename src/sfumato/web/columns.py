@@ -63,13 +63,17 @@ class ColumnPicture:
 
 @dataclass(frozen=True)
 class TablePicture:
-    """The columns of a file, how it is written, and what must be said of how it was read."""
+    """The columns of a file, how it is written, and what must be said of how it was read.
+
+    `said`: what was said of how it is written, by whomever; `form` is what was found.
+    """
 
     label: str
     rows: int
     columns: tuple[ColumnPicture, ...]
     written: str
     form: dict[str, str]
+    said: dict[str, object]
     notes: tuple[str, ...] = ()
     one_in: int = 1
 
@@ -122,6 +126,7 @@ def describe(desk: Desk) -> TablePicture:
         {"delimiter": form.delimiter, "decimal": form.decimal, "encoding": form.encoding}
         if form.is_text
         else {},
+        found.reading.about("file").given_fields(),
         source.notes,
         found.sample.one_in,
     )

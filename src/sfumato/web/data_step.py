@@ -61,6 +61,7 @@ async def _step(request: Request, bench: Bench, state: ProjectState, problem: st
             live=is_live(request),
             state=state,
             reading=_reading_fields(state.reading),
+            table=None,
             commands=_commands(bench, state),
         )
     return shows(
@@ -73,7 +74,7 @@ async def _step(request: Request, bench: Bench, state: ProjectState, problem: st
         problem=problem,
         roles=roles.ROLES,
         offered_first=roles.OFFERED_FIRST,
-        reading=_reading_fields(state.reading),
+        reading=_reading_fields(table.said),
         commands=_commands(bench, state),
     )
 

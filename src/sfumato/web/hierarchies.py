@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sfumato.errors import InputError, SfumatoError, quoted
+from sfumato.errors import InputError, SchemaError, quoted
 from sfumato.web.columns import Bar, examined, scaled
 from sfumato.web.desk import Desk
 from sfumato.web.trees import EDITS, MOST_VALUES, Tree, tree_of
@@ -142,12 +142,12 @@ def _column(desk: Desk, name: str, recipe: Hierarchy | None = None) -> _ColumnOf
 
 def see(desk: Desk, column: str, query: str = "") -> HierarchySeen:
     """Task: the hierarchy that the policy gives a column."""
-    found = _column(desk, column)
-    recipe = found.schema.hierarchy(column)
     problem = ""
     try:
+        found = _column(desk, column)
+        recipe = found.schema.hierarchy(column)
         levels = found.bound(recipe)
-    except SfumatoError as error:
+    except SchemaError as error:  # the data have changed, or somebody wrote another policy
         from sfumato.schema.recipes import suppression
 
         problem, recipe = str(error), suppression()

@@ -245,34 +245,40 @@ def read_anew(desk: Desk, said: Mapping[str, object]) -> ReadAnew:
 
     text = desk.state().policy
     if text is not None:
-        return ReadAnew({}, _read_otherwise(desk, text, said))
-    reading = Reading(**{**desk.reading().given_fields(), **said})  # type: ignore[arg-type]
+        return ReadAnew({}, _read_otherwise(desk, text, said, whole=True))
+    reading = Reading(**said)  # type: ignore[arg-type]
     examined(desk, reading)
     kept = reading.about("file").given_fields()
     return ReadAnew(kept, None)
 
 
 def _read_otherwise(
-    desk: Desk, text: str, said: Mapping[str, object], struck: int | None = None
+    desk: Desk,
+    text: str,
+    said: Mapping[str, object],
+    struck: int | None = None,
+    *,
+    whole: bool = False,
 ) -> str:
+    """The policy for a file that is read otherwise; `whole`: all that was said before is gone."""
     from sfumato.engines.reading import Reading
     from sfumato.policy.draft.change import change_reading, questions_in, with_questions
     from sfumato.policy.draft.change import change_roles as change_roles_in
     from sfumato.policy.draft.draft import draft_of
 
-    before = told_reading(desk).about("file")
+    before = Reading() if whole else told_reading(desk).about("file")
     fields: dict[str, object] = {**before.given_fields(), **said}
     for option in ("dates", "missing", "codes"):  # of columns: what was said of others stays
         fields[option] = _joined(before, said, option)
     reading = Reading(**fields)  # type: ignore[arg-type]
     tried = examined(desk, reading)
     after = {one.name: one for one in tried.profiles}
-    engine = {} if not (told := _engine_said(text)) else told
-    whole = Reading(**{**engine, **reading.given_fields()})  # type: ignore[arg-type]
+    engine = _engine_said(text)
+    told = Reading(**{**engine, **reading.given_fields()})  # type: ignore[arg-type]
     folder, now = desk.project.folder, profiles_of(desk)
     made, anew = drafted(desk), draft_of(tried)
     text = change_roles_in(text, after, _moved(text, now, after, made, anew), folder)
-    changed = change_reading(text, whole, now, after, folder)
+    changed = change_reading(text, told, now, after, folder)
     asked_before = {" ".join(one.text.split()) for one in made.asked}
     asked_after = [
         " ".join(one.text.split())

@@ -30,6 +30,7 @@
     if (query && search) { search.value = query; workbench.soon(search.form); }
     const failed = place().querySelector('[role="alert"]');
     workbench.said(failed ? failed.textContent : "Saved.");
+    setTimeout(() => workbench.said(""), 5000);
   };
 
   document.addEventListener("submit", (event) => {

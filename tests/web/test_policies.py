@@ -128,6 +128,35 @@ def test_only_the_line_that_was_changed_changes() -> None:
         assert "# of detail" in text
 
 
+OTHER_WAYS = {
+    "in one line": 'require = [{ kind = "k-anonymity", k = 3 }]  # r\n[schema]\nquasi = ["age"]\n',
+    "dotted": 'anonymizer.kind = "lattice"\nschema.quasi = ["age"]\nschema.limits.age.finest = 1\n'
+    '[[require]]\nkind = "k-anonymity"\nk = 3  # r\n',
+    "tables of limits": '[[require]]\nkind = "k-anonymity"\nk = 3  # r\n[schema]\nquasi = ["age"]\n'
+    "[schema.limits.age]\nfinest = 1\n",
+    "other line ends": '[schema]\r\nquasi = "age"\r\n[[require]]\r\nkind = "k-anonymity"\r\n'
+    "k = 3  # r\r\n",
+    "no last line end": '[schema]\nquasi = ["age"]\n[[require]]\nkind = "k-anonymity"\nk = 3 # r',
+    "a table below": '[schema]\nquasi = ["age"]\n[[require]]\nkind = "k-anonymity"\nk = 3  # r\n'
+    '[[require]]\nkind = "epsilon-privacy"\nepsilon = 2\n[require.adversary]\nshape = "table"\n',
+}
+
+
+@pytest.mark.parametrize("text", OTHER_WAYS.values(), ids=OTHER_WAYS)
+def test_texts_are_changed_in_whatever_way_they_are_written(text: str) -> None:
+    sent = {**sent_by(read_form(text)), "require.0.k": "9", "suppression": "0.02"}
+    sent |= {"limits.0.finest": "2", "anonymizer.kind": "mondrian"}
+    told = with_criterion(with_fields(text, sent), "t-closeness")
+    assert "# r" in told
+    content = tomllib.loads(told)
+    assert content["require"][0]["k"] == 9
+    assert content["require"][-1] == {"kind": "t-closeness", "t": 0.3}
+    assert content["suppression"] == 0.02
+    assert content["schema"]["limits"]["age"]["finest"] == 2
+    assert content["anonymizer"] == {"kind": "mondrian"}
+    assert tomllib.loads(without_criterion(told, 0))["require"] == content["require"][1:]
+
+
 def test_promises_are_taken_out_but_for_the_last() -> None:
     text = with_criterion(POLICY, "t-closeness")
     assert [one.card.kind for one in read_form(without_criterion(text, 0)).require] == [

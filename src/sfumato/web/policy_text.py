@@ -185,10 +185,11 @@ def _example_of(card: Card) -> dict[str, Any]:
 
 def _changed(text: str, change: Callable[[MutableMapping[str, Any]], None]) -> str:
     try:
-        content = tomlkit.parse(text)
+        content = tomlkit.parse(text if text.endswith("\n") else f"{text}\n")
         change(content)
         changed = tomlkit.dumps(content)
-        tomllib.loads(changed)
+        if tomllib.loads(changed) != content.unwrap():
+            raise KeyError
     except (TOMLKitError, tomllib.TOMLDecodeError, KeyError, IndexError, TypeError):
         raise PolicyError(
             "the form cannot change this text, which is written in an unusual way; change the text"

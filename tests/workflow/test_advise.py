@@ -16,6 +16,7 @@ import sfumato as sf
 from sfumato.criteria.base import judge
 from sfumato.release.release import as_it_stands
 from sfumato.report.report import Advice
+from sfumato.report.sections.next_steps import suggestions
 from sfumato.workflow.advise import advise, coarsened, next_step, tightest, trouble
 from tests.examples import few
 
@@ -161,6 +162,34 @@ def test_nothing_is_suggested_where_all_holds_but_how_tight_it_is() -> None:
     assert found.suppress is None
     by_name = {bound.criterion: bound.tightest for bound in found.bounds}
     assert by_name == {"k-anonymity": 3, "distinct-diversity": 3, "t-closeness": 0}
+
+
+def test_no_change_is_said_to_mend_what_was_not_tried() -> None:
+    """A bound that is judged on finished releases: what would mend it is not known."""
+    rows = [(20 + n % 7, "1001", "cook", ("flu", "cold")[n % 7 < 3]) for n in range(28)]
+    release = as_it_stands(table(rows))
+    two, five, late = sf.KAnonymity(2), sf.KAnonymity(5), sf.RelativeThreatBound(1.01)
+    violated = replace(judge(two, release), status="violated")
+    only = advise(release, [two, late], [judge(two, release), violated])
+    assert (only.coarsen, only.steps, only.suppress) == ((), (), None)
+    assert only.untried == ("relative-threat",)
+    both = advise(release, [five, late], [judge(five, release), violated])
+    assert both.coarsen[0].left.holds
+    assert both.untried == ("relative-threat",)
+    assert advice_on(release, [five]).untried == ()
+
+
+def test_advice_tells_what_was_not_tried() -> None:
+    rows = [(20 + n % 7, "1001", "cook", ("flu", "cold")[n % 7 < 3]) for n in range(28)]
+    people = table(rows)
+    report = sf.audit(people, [sf.KAnonymity(5)])
+    assert report.advice is not None
+    told = " ".join(suggestions(report.advice, report))
+    assert "then the policy holds" in told
+    untried = replace(report.advice, untried=("relative-threat",))
+    told = " ".join(suggestions(untried, report))
+    assert "the policy holds" not in told
+    assert "then all that was tried holds, but not shown: relative-threat" in told
 
 
 def test_a_release_of_another_tool_is_coarsened_along_its_own_labels(tmp_path) -> None:

@@ -409,7 +409,7 @@ class Noise(Anonymizer):
         drawing = calibrated(self.mechanism, self.epsilon, self.delta, self.neighbours)
         near = (
             f"{len(cells):,} cells; noise moves a count by at most about {drawing.accuracy():.3g} "
-            "with a probability of 95 %"
+            "with a probability of 95%"
         )
         total = task.table.people if self.total == "public" else None
         exact = ("the total number of people is exact, as declared public",)

@@ -102,7 +102,7 @@ def anonymize(
         json=json,
         verbose=verbose,
         closing={
-            "Made": choice_words(report),
+            "Chosen": choice_words(report),
             "Hand out": str(out / "public"),
             "Private report": str(out / "private" / "report.html"),
         },

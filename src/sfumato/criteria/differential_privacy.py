@@ -11,6 +11,7 @@ randomised makes no such promise, however its counts look: epsilon is infinite.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import exp
 from typing import ClassVar
 
 import numpy as np
@@ -23,13 +24,15 @@ from sfumato.numbers import shortest
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import RELATIONS, PrivacyLoss, Relation
 
+_LARGEST = 30.0  # epsilon whose factor is told as a number
+
 
 @dataclass(frozen=True)
 class DifferentialPrivacy(JudgedAtEnd):
     """The release was made with at most this epsilon and delta, by this relation of neighbours."""
 
     name: ClassVar[str] = "differential-privacy"
-    plain: ClassVar[str] = "what is learnt hardly depends on one person (epsilon {0.epsilon:.4g})"
+    plain: ClassVar[str] = "one person makes nothing over {0.factor} times as likely{0.but_for}"
     adversary: ClassVar[str] = NAME
     reads_values: ClassVar[bool] = False
     of_noise: ClassVar[bool] = True
@@ -59,6 +62,15 @@ class DifferentialPrivacy(JudgedAtEnd):
     def required(self) -> str:
         delta = f", delta ≤ {shortest(self.delta)}" if self.delta else ""
         return f"epsilon ≤ {shortest(self.epsilon)}{delta} ({self.neighbours})"
+
+    @property
+    def factor(self) -> str:
+        """By how much one person's record may change the chance of whatever is published."""
+        return f"{exp(self.epsilon):.3g}" if self.epsilon < _LARGEST else "any number of"
+
+    @property
+    def but_for(self) -> str:
+        return f", but for a chance of {self.delta:.2g}" if self.delta else ""
 
     def inapplicable(self, groups: Groups) -> str:
         # A noisy table may have lost all its people; its promise stands.

@@ -64,7 +64,7 @@ class EpsilonPrivacy(GroupCriterion):
     """No group moves the adversary's belief or doubt by more than a factor epsilon."""
 
     name: ClassVar[str] = "epsilon-privacy"
-    plain: ClassVar[str] = "her row makes nobody with such figures {0.epsilon:.4g} times as sure"
+    plain: ClassVar[str] = "a row makes nobody with such figures over {0.epsilon:.4g} times as sure"
     upward_closed: ClassVar[bool] = False
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("epsilon", FACTORS),)
 

@@ -237,7 +237,7 @@ def percentage(cell: object) -> str:
     return percent(value) if isinstance(value, float | int) else cell_text(value)
 
 
-def number(value: float | None, *, at_most: bool = False, beside: str = "") -> str:
+def number(value: float | None, *, at_most: bool = False, beside: str = "", digits: int = 6) -> str:
     """A figure in a sentence, exact when it is whole; infinity as such.
 
     `at_most`: it is an upper bound, and says so. `beside`: what stands next to it, where it does
@@ -246,10 +246,10 @@ def number(value: float | None, *, at_most: bool = False, beside: str = "") -> s
     if value is None:
         return "–"
     if at_most:
-        return f"at most {number(value, beside=beside)}"
+        return f"at most {number(value, beside=beside, digits=digits)}"
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
-    return f"{int(value):,}" if float(value).is_integer() else told_beside(value, beside, 6)
+    return f"{int(value):,}" if float(value).is_integer() else told_beside(value, beside, digits)
 
 
 # -- documents -------------------------------------------------------------------------------------
@@ -272,10 +272,19 @@ class Section:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a document says to the question whether a policy holds, in a sentence."""
+    """What a document says to the question whether a policy holds, in a sentence.
+
+    `but`: something stands beside it that must not be overlooked, so it does not look all good.
+    """
 
     status: PolicyStatus
     words: str
+    but: bool = False
+
+    @property
+    def mood(self) -> PolicyStatus:
+        """How it is marked."""
+        return "could_not_judge" if self.but and self.status == "holds" else self.status
 
 
 @dataclass(frozen=True)

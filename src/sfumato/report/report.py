@@ -115,7 +115,8 @@ class Advice:
     """What can be done about a release.
 
     `steps` is a way to a release that holds: the best column to coarsen, then the best after it,
-    and so on. `silent` says why something was not worked out.
+    and so on. `untried` are criteria by which no change was judged, so that nothing here shows that
+    they would hold. `silent` says why something was not worked out.
     """
 
     now: Trouble
@@ -123,10 +124,12 @@ class Advice:
     steps: tuple[CoarserColumn, ...] = ()
     suppress: Suppressing | None = None
     bounds: tuple[TightestBound, ...] = ()
+    untried: tuple[str, ...] = ()
     silent: tuple[str, ...] = ()
 
 
 ENDINGS = (".html", ".json", ".md")
+ABSENT = "none in the file"  # required of columns that nothing is known of
 Named = TypeVar("Named")  # a kind of adversary
 FLOOR = 10  # the usual threshold of statistical offices
 

@@ -97,7 +97,8 @@ _GAP = 2  # between columns
 _WORD, _PIECE = 24, 12  # letters of a word that stays whole; of a longer one at least in a line
 _HEADING = 16  # letters of a heading in one line
 LINES = 28  # of a gist: two more are for what is written beside it
-_ABOUT, _EACH = 3, 3  # lines of what it is about and of the answer; of each closing line
+_ABOUT, _EACH = 3, 3  # lines of what it is about; of the answer and of each closing line
+_LONGEST = 5  # of them where there is room
 _CUT = " ..."
 _SHORT = 48  # a longer remark than this does not fit into a column beside the others
 
@@ -105,7 +106,7 @@ _SHORT = 48  # a longer remark than this does not fit into a column beside the o
 def show(document: Document, console: Console) -> None:
     """Print the public sections."""
     if document.answer is not None:
-        console.print(Text(document.answer.words, style=_ANSWERS[document.answer.status]))
+        console.print(Text(document.answer.words, style=_ANSWERS[document.answer.mood]))
     if document.title:
         console.print(Text(document.title, style="bold"))
     if document.about:
@@ -125,14 +126,15 @@ def show_gist(document: Document, console: Console) -> None:
     about = _wrapped(document.about if gist.about is None else gist.about, width, _ABOUT)
     head = [*(Text(line, style="bold") for line in _wrapped(document.title, width, 2))]
     head += [Text(line) for line in about]
-    foot = _closing(document, width, _EACH)
+    foot = list(_closing(document, width))
+    short = sum(min(len(part.lines), _EACH) for part in foot)
     if gist.table is not None and gist.table.rows:
-        room = LINES - len(head) - len(foot) - 2 * bool(head) - bool(foot)
+        room = LINES - len(head) - short - 2 * bool(head) - bool(foot)
         table = _cut_table(gist.table, console, room)
         head += [Text(""), *table] if head else table
     if head and foot:
         head.append(Text(""))
-    for line in (*head, *foot):
+    for line in (*head, *_fitted(foot, LINES - len(head) - short)):
         console.print(line, soft_wrap=True)  # what is wider is one word, such as a path
 
 
@@ -141,28 +143,50 @@ def show_all(document: Document, console: Console) -> None:
     show(document, console)
     if document.gist is not None:
         console.print()
-        for line in _closing(document, console.width, sys.maxsize):
-            console.print(line, soft_wrap=True)
+        for part in _closing(document, console.width):
+            for line in part.told(sys.maxsize):
+                console.print(line, soft_wrap=True)
 
 
-def _closing(document: Document, width: int, most: int) -> list[Text]:
-    """The answer, and at most so many lines of what it comes to, each beside what it is about."""
+@dataclass(frozen=True)
+class _Closing:
+    """The answer, or something that it comes to beside what it is about, in lines."""
+
+    about: str
+    lines: Sequence[str]
+    width: int
+    beside: int = 0
+    style: str = ""
+
+    def told(self, most: int) -> Iterator[Text]:
+        """At most so many of its lines."""
+        for at, line in enumerate(_cut(self.lines, self.width - self.beside, most)):
+            about = "" if at else self.about
+            between = " " * (self.beside - len(about))
+            yield Text.assemble((about, "bold"), between, (line, self.style))
+
+
+def _closing(document: Document, width: int) -> Iterator[_Closing]:
     gist, answer = document.gist, document.answer
     assert gist is not None
-    lines = []
     if answer is not None:
-        style = _ANSWERS[answer.status]
-        lines += [Text(line, style=style) for line in _wrapped(answer.words, width, most)]
+        yield _Closing("", _wrapped(answer.words, width), width, style=_ANSWERS[answer.mood])
     told = {about: words for about, words in gist.closing.items() if words}
     beside = max(map(len, told), default=0) + _GAP
     for about, words in told.items():
-        for at, line in enumerate(_wrapped(words, width - beside, most)):
-            lines.append(Text.assemble(("" if at else about).ljust(beside), line))
-            lines[-1].stylize("bold", 0, 0 if at else len(about))
-    return lines
+        yield _Closing(about, _wrapped(words, width - beside), width, beside)
 
 
-def _wrapped(words: str, width: int, most: int) -> list[str]:
+def _fitted(parts: Sequence[_Closing], spare: int) -> Iterator[Text]:
+    """A few lines of each; the first that have more take those that are to spare."""
+    for part in parts:
+        more = max(0, min(len(part.lines), _LONGEST) - _EACH)
+        taken = max(0, min(more, spare))
+        spare -= taken
+        yield from part.told(_EACH + taken)
+
+
+def _wrapped(words: str, width: int, most: int = sys.maxsize) -> list[str]:
     """Lines of whole words, at most so many; what is longer ends before a word."""
     lines = [
         line
@@ -171,8 +195,12 @@ def _wrapped(words: str, width: int, most: int) -> list[str]:
             paragraph, max(width, _WORD), break_long_words=False, break_on_hyphens=False
         )
     ]
+    return _cut(lines, width, most)
+
+
+def _cut(lines: Sequence[str], width: int, most: int) -> list[str]:
     if len(lines) <= most:
-        return lines
+        return list(lines)
     last = lines[most - 1]
     while len(last) + len(_CUT) > width and " " in last:
         last = last.rpartition(" ")[0]

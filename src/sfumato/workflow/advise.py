@@ -186,6 +186,7 @@ MOST_COUNTS = 20_000_000  # stored counts times columns: what one round of tryin
 MOST_STEPS = 40
 _LISTED = 10  # violating groups that are named
 _DIGITS = 4  # of a suggested bound
+_JUDGED = ("holds", "violated")
 
 
 def advise(
@@ -197,9 +198,7 @@ def advise(
     """Suggestions for a release that was judged by these criteria."""
     judged = list(zip(criteria, verdicts, strict=True))
     # What could not be judged is not mended by any of this; what takes long is not tried.
-    applicable = [
-        one for one, verdict in judged if verdict.status in ("holds", "violated") and not _late(one)
-    ]
+    applicable = [one for one, verdict in judged if verdict.status in _JUDGED and not _late(one)]
     violated = any(verdict.status == "violated" for verdict in verdicts)
     bounds = tuple(
         bound for one, verdict in judged if (bound := tightest(one, verdict, release)) is not None
@@ -207,8 +206,12 @@ def advise(
     if not violated:
         return Advice(Trouble(0, 0, ()), bounds=bounds)
     now, bad = trouble(release, applicable)
-    late = dict.fromkeys(criterion.name for criterion in criteria if _late(criterion))
+    late = tuple(dict.fromkeys(criterion.name for criterion in criteria if _late(criterion)))
+    unjudged = (one.name for one, verdict in judged if verdict.status not in _JUDGED)
+    untried = tuple(dict.fromkeys((*late, *unjudged)))
     silent = [f"{name} is judged on finished releases and was not tried here" for name in late]
+    if now.holds:  # what is violated was not tried: no change is known to mend it
+        return Advice(now, bounds=bounds, untried=untried, silent=tuple(silent))
     suppress = None
     if any(verdict.per == "tuple" and not verdict.holds for verdict in verdicts):
         silent.append(
@@ -233,7 +236,7 @@ def advise(
         tried = _tried(release, applicable)
         coarsen = tuple(one for one, _ in tried)
         steps = _steps(tried, applicable, allowed, now)
-    return Advice(now, coarsen, steps, suppress, bounds, tuple(silent))
+    return Advice(now, coarsen, steps, suppress, bounds, untried, tuple(silent))
 
 
 def _late(criterion: Criterion) -> bool:

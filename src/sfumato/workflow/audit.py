@@ -32,6 +32,7 @@ from sfumato.release.within_limits import limit_findings
 from sfumato.release.write.cells import own_values_note
 from sfumato.report.provenance import Provenance, checked_name
 from sfumato.report.report import (
+    ABSENT,
     Advice,
     CriterionFinding,
     Evidence,
@@ -266,7 +267,7 @@ def _strays(stray: StrayColumns) -> tuple[Verdict, ...]:
                 "identifiers",
                 "violated",
                 None,
-                "none in the file",
+                ABSENT,
                 attribute=", ".join(stray.identifiers),
                 note="the file names people: take them out",
             )
@@ -277,7 +278,7 @@ def _strays(stray: StrayColumns) -> tuple[Verdict, ...]:
                 "columns without a role",
                 "cannot_judge",
                 None,
-                "none in the file",
+                ABSENT,
                 attribute=", ".join(stray.without_role),
                 note="published in the file, and nothing says what they give away: give each a "
                 "role (keep, to publish it as it is), or take it out",
@@ -293,7 +294,7 @@ def _texts(texts: Sequence[FreeText], release: Release) -> tuple[Verdict, ...]:
             "free text",
             "cannot_judge",
             None,
-            "none in the file",
+            ABSENT,
             attribute=text.column,
             note=f"anything may stand in it ({text.told}); take it out, or insist on it",
         )

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
 _MOST_NUMBERS = 400  # points of a chart that are also listed below it; the JSON has them all
 _BOUND_NAMED = re.compile(r"\w+ [≤≥<>=] ")  # a bound of ours: t ≤ 0.4 (equal)
+_BROKEN = " (not kept)"  # of a criterion that should bound somebody
 _CONTENTS = 6  # so many sections have a list of them above
 
 
@@ -65,24 +66,31 @@ class Explained:
         return "term-" + re.sub(r"\W+", "-", term.word)
 
     def __call__(self, text: str, where: Literal["words", "heading", "cell"] = "words") -> str:
-        """As HTML; of a cell only what is a word of ours as a whole."""
+        """As HTML; of a cell only what is a word of ours as a whole, or several that are listed."""
         from markupsafe import Markup, escape
 
-        if where == "cell" and not (is_term(text) or _BOUND_NAMED.match(text)):
+        if where != "cell" or is_term(text) or _BOUND_NAMED.match(text):
+            return Markup("").join(self._pieces(text, heading=where == "heading"))
+        between = "; " if "; " in text else ", "
+        listed = [word.removesuffix(_BROKEN) for word in text.split(between)]
+        if not all(map(is_term, listed)):
             return escape(text)
-        return Markup("").join(self._pieces(text, heading=where == "heading"))
+        told = (Markup("").join(self._pieces(word, heading=False)) for word in listed)
+        kept = (_BROKEN * word.endswith(_BROKEN) for word in text.split(between))
+        return Markup(between).join(a + b for a, b in zip(told, kept, strict=True))
 
     def _pieces(self, text: str, *, heading: bool) -> Iterator[str]:
         from markupsafe import Markup, escape
 
         for piece, term in self._words.pieces(text):
-            if term is None or term.word in self._here:
+            if term is None:
                 yield escape(piece)
-                continue
-            self._here.add(term.word)
-            if heading:
+            elif heading:
                 yield Markup('<abbr title="{}">{}</abbr>').format(term.explained, piece)
+            elif term.word in self._here:
+                yield escape(piece)
             else:
+                self._here.add(term.word)
                 yield Markup('<a class="term" href="#{}" title="{}">{}</a>').format(
                     self.place(term), term.explained, piece
                 )

@@ -105,14 +105,15 @@ _ALONE = "alone"
 _WHO = ("columns", "classes", "k", _ALONE, "ruled out", "pinned")
 _HOW_MUCH = (
     "columns",
-    *(f"{kind} {over}" for kind in ("L_D", "L_E") for over in ("people", "classes", "max")),
+    *(f"{over} {kind}" for kind in ("distance", "bits") for over in ("mean", "class mean", "most")),
 )
 _INF = "inf: a class shows a value that was not expected at all."
 _READ = (
-    "L_D is the Euclidean distance between the distribution expected and the one a class shows, "
-    "L_E the difference of their entropies in bits; averaged over people and over classes, and the "
-    "largest. alone: share of people in a class of their own; ruled out: share of people for whom "
-    "some value can be ruled out; pinned: values that occur in one class only."
+    "Distance is distribution leakage (L_D): how far the distribution that a class shows is from "
+    "the one expected, by Euclid. Bits are entropy leakage (L_E): the difference of their "
+    "entropies. Mean: over people; class mean: over classes; most: of the worst class. alone: "
+    "share of people in a class of their own; ruled out: share of people for whom some value can "
+    "be ruled out; pinned: values that occur in one class only."
 )
 
 
@@ -259,7 +260,7 @@ def _columns(found: Characterization, target: str) -> Sheet:
             for contribution in found.contributions
             if contribution.target == target
         ),
-        "Columns, by what they add on average to the leakage of the others (L_D, people)",
+        "Columns, by what they add on average to the leakage of the others (mean distance)",
         percent=("adds people alone",),
     )
 
@@ -268,7 +269,7 @@ def _steps(found: Characterization, target: str) -> tuple[Sheet, ...]:
     mine = [coarsening for coarsening in found.coarsenings if coarsening.target == target]
     if not mine:
         return ()
-    figures = ("L_D people", "L_D max", "k", _ALONE)
+    figures = ("mean distance", "most distance", "k", _ALONE)
     before, label = _after(mine[0].before), mine[0].before.label
     coarser = tuple((one.column, one.to, *_after(one.after)) for one in mine if not one.dropped)
     dropped = tuple((one.column, *_after(one.after)) for one in mine if one.dropped)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from sfumato.adversaries.catalogue import entry_of
 from sfumato.criteria.base import Verdict
 from sfumato.report.document import Answer, Document, Gist, Sheet, number
-from sfumato.report.report import Report
+from sfumato.report.report import ABSENT, Report
 from sfumato.report.sections.criteria import described
 from sfumato.report.sections.next_steps import suggestions
 from sfumato.report.sections.rule_set import rules_told
@@ -23,7 +23,7 @@ from sfumato.report.sections.threats import (
     uncovered,
     worst_first,
 )
-from sfumato.report.sections.usefulness import warnings_of, what_would_help
+from sfumato.report.sections.usefulness import warnings_of, what_would_help, worth_of
 
 _PARTS = (
     (0.0, "nothing"),
@@ -50,6 +50,7 @@ class Decision:
 
     promised: tuple[str, ...]
     unbounded: tuple[str, ...]
+    not_measured: tuple[str, ...]
     cost: tuple[str, ...]
     warnings: tuple[str, ...]
     next_steps: tuple[str, ...]
@@ -63,7 +64,8 @@ def decide(report: Report) -> Decision:
     free = [threat for threat in folded if threat.unbounded]
     return Decision(
         promised=promised(report),
-        unbounded=_unbounded(free, [name for name in silent if name not in measured]),
+        unbounded=_free(*free) if free else (),
+        not_measured=tuple(name for name in silent if name not in measured),
         cost=costs_in_words(report),
         warnings=tuple(warnings_of(report)),
         next_steps=_next_steps(report, free),
@@ -93,24 +95,27 @@ def promised(report: Report) -> tuple[str, ...]:
     """Each criterion that holds, once for all columns it is about."""
     criteria = () if report.evidence is None else report.evidence.criteria
     words = {(criterion.name, criterion.required): criterion.promise for criterion in criteria}
+    of_all = {
+        (criterion.name, criterion.required)
+        for criterion in criteria
+        if criterion.sensitive is None and not criterion.joint
+    }
     about: dict[tuple[str, str], list[str]] = {}
     for verdict in report.verdicts:
         if verdict.holds:
-            columns = about.setdefault((verdict.criterion, verdict.required), [])
-            columns += [verdict.attribute] if verdict.attribute else []
+            key = verdict.criterion, verdict.required
+            columns = about.setdefault(key, [])
+            # Of several columns the worst is named; that holds of all of them.
+            of = report.summary.sensitive if key in of_all else (verdict.attribute,)
+            columns += [name for name in of if verdict.attribute and name not in columns]
     return tuple(
         f"{words.get(key, ' '.join(key))} ({key[0]}{f' of {_some(columns)}' if columns else ''})"
         for key, columns in about.items()
     )
 
 
-def _unbounded(free: Sequence[FoldedThreat], silent: Sequence[str]) -> tuple[str, ...]:
-    """Who learns something that nothing bounds, the worst in figures; who was not measured."""
-    others = (f"not measured: {_some(silent)}",) if silent else ()
-    return (*_free(*free), *others) if free else others
-
-
 def _free(worst: FoldedThreat, *others: FoldedThreat) -> tuple[str, ...]:
+    """Who learns something that nothing bounds, the worst in figures."""
     told = f"{worst.name} ({worst.sureness(with_value=False)})"
     named = [told, *(threat.name for threat in others)]
     return (_some(named, 5),)
@@ -138,8 +143,11 @@ def costs_in_words(report: Report) -> tuple[str, ...]:
     if summary.suppressed and report.audience == "private":
         share = summary.suppressed / (summary.people + summary.suppressed)
         sentences.append(f"{summary.suppressed:,} people ({share:.1%}) are left out")
-    if not costs:
+    if "loss" not in costs and not sentences:
         sentences.append("the detail that is lost is not measured: that needs the table")
+    elif (costs.get("loss", 0.0)) != costs.get("loss", 0.0):
+        scheme = report.summary.scheme
+        sentences.append(f"the detail that is lost is not measured: it is {scheme}, not in ranges")
     return tuple(sentences)
 
 
@@ -193,7 +201,7 @@ def short(report: Report, *, private: bool) -> Document:
         "",
         f"{report.summary.label}: {size_in_words(report)}",
         (),
-        answer=Answer(report.status, headline(report)),
+        answer=Answer(report.status, headline(report), but=bool(worth_of(report).gone)),
         gist=Gist(
             {
                 "Worst group": weakest,
@@ -202,6 +210,7 @@ def short(report: Report, *, private: bool) -> Document:
                 else "",
                 "Promised": "; ".join(decision.promised) or "nothing",
                 "Not bounded": "; ".join(decision.unbounded),
+                "Not measured": _some(decision.not_measured, 6),
                 "Cost": "; ".join(decision.cost),
                 "Beware": " ".join(decision.warnings),
                 "Mind": "; ".join(report.notes),
@@ -228,10 +237,8 @@ def headline(report: Report) -> str:
     """The verdict of the policy in one sentence."""
     verdicts = report.verdicts
     if report.status == "holds":
-        every = (
-            "its only criterion holds"
-            if len(verdicts) == 1
-            else f"all {len(verdicts)} criteria hold"
+        every = {1: "its only criterion holds", 2: "both criteria hold"}.get(
+            len(verdicts), f"all {len(verdicts)} criteria hold"
         )
         if report.noisy:  # how many they are is not told
             return f"The policy holds: {every} for everybody."
@@ -254,7 +261,7 @@ def _ruled(report: Report) -> str:
 def _shortfall(verdict: Verdict) -> str:
     if verdict.measured is None:
         return f"{verdict.criterion}{_about(verdict)}, required {verdict.required}"
-    measured = number(verdict.measured, at_most=verdict.at_most, beside=verdict.required)
+    measured = number(verdict.measured, at_most=verdict.at_most, beside=verdict.required, digits=3)
     return f"{verdict.criterion}{_about(verdict)} is {measured}, required {verdict.required}"
 
 
@@ -264,4 +271,6 @@ def _unjudged(verdict: Verdict) -> str:
 
 
 def _about(verdict: Verdict) -> str:
+    if verdict.required == ABSENT:
+        return f": {verdict.attribute}"
     return f" of {verdict.attribute}" if verdict.attribute else ""

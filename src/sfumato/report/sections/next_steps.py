@@ -45,11 +45,11 @@ def suggestions(advice: Advice, report: Report) -> list[str]:
             f"violate{'s' if advice.now.groups == 1 else ''} {_listed(advice.now.failing)}."
         )
     if advice.coarsen:
-        sentences.append(_first(advice))
+        sentences.append(_first(advice, report))
     if len(advice.steps) > 1:
-        sentences.append(_way(advice.steps))
+        sentences.append(_way(advice.steps, _all(advice, report)))
     if advice.suppress is not None:
-        sentences.append(_suppress(advice.suppress))
+        sentences.append(_suppress(advice.suppress, _all(advice, report)))
     # k = 1 or l = 1 would be no promise at all.
     loose = [bound for bound in advice.bounds if not bound.holds_now and bound.tightest != 1]
     if loose:
@@ -84,10 +84,20 @@ def _who(adversary: str, columns: list[str]) -> str:
     return f"{adversary} (about {', '.join(columns)})" if columns else adversary
 
 
-def _first(advice: Advice) -> str:
+def _all(advice: Advice, report: Report) -> str:
+    """What holds where every criterion that was tried does; the policy, where each was."""
+    untried = list(advice.untried)
+    if report.rules is not None and report.rules.status != "holds":
+        untried.append("the rule set")
+    if not untried:
+        return "the policy holds"
+    return f"all that was tried holds, but not shown: {_listed(untried)}"
+
+
+def _first(advice: Advice, report: Report) -> str:
     best = advice.coarsen[0]
     if best.left.holds:
-        return f"{_column(best)}: then the policy holds."
+        return f"{_column(best)}: then {_all(advice, report)}."
     if best.left.people >= advice.now.people:
         return "No single column, one step coarser, leaves fewer people to mend."
     return (
@@ -96,13 +106,13 @@ def _first(advice: Advice) -> str:
     )
 
 
-def _way(steps: tuple[CoarserColumn, ...]) -> str:
+def _way(steps: tuple[CoarserColumn, ...], holds: str) -> str:
     last = steps[-1]
     columns: dict[str, int] = {}
     for step in steps:
         columns[step.column] = columns.get(step.column, 0) + 1
     listed = _listed([f"{name} by {_many(count, 'step')}" for name, count in columns.items()])
-    end = "the policy holds" if last.left.holds else f"{last.left.people:,} people are left to mend"
+    end = holds if last.left.holds else f"{last.left.people:,} people are left to mend"
     return (
         f"Going on with the column that buys most, {listed}, in {len(steps)} steps: then {end}, "
         "with "
@@ -116,7 +126,7 @@ def _column(one: CoarserColumn) -> str:
     return f"Coarsen {one.column} by one step (to labels such as {one.label})"
 
 
-def _suppress(found: Suppressing) -> str:
+def _suppress(found: Suppressing, holds: str) -> str:
     share = found.people / found.everybody if found.everybody else 0.0
     sentence = (
         f"Or do not publish the {_many(found.groups, 'group')} "
@@ -130,7 +140,7 @@ def _suppress(found: Suppressing) -> str:
         )
     if not found.left.holds:
         return f"{sentence}; the rest would still violate {_listed(found.left.failing)}."
-    return f"{sentence}; the rest holds."
+    return f"{sentence}; then {holds}."
 
 
 def _coarsenings(title: str, found: tuple[CoarserColumn, ...]) -> Sheet:

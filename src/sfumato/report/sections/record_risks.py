@@ -188,6 +188,10 @@ def _combinations(found: SpecialUniques) -> Sheet:
     return Sheet(("alone by", "people"), rows, notes=notes)
 
 
+def _rows(known: object) -> str:
+    return "1 row" if known == "1" else f"{known} rows"
+
+
 def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
     """What somebody learns who knows so many rows of a person, one after another."""
     whose: list[tuple[object, ...]] = []
@@ -227,9 +231,12 @@ def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
         gist=Gist(
             {
                 "Values": "; ".join(
-                    f"knowing {row[0]}, {row[1]}: {row[3]}" for row in values[:_TOLD]
+                    f"knowing {_rows(row[0])}, {row[1]}, {row[2]}: {row[3]}"
+                    for row in values[:_TOLD]
                 ),
-                "Found": "; ".join(f"knowing {row[0]} rows, {row[2]} people" for row in whose),
+                "Found": "; ".join(
+                    f"who knows {_rows(row[0])} leaves {row[2]} people alone" for row in whose
+                ),
             },
             found,
         ),

@@ -58,7 +58,7 @@ def histogram(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
     figures = threatened(rows, who)
     edges, counts = _bins(logs, n)
     return Chart(
-        title or f"log2 Ti, people threatened by the {who}",
+        title or f"How much surer the attacker is of people threatened by the {who}",
         "bars",
         "how often the learner's belief must double to be the attacker's (log2 Ti)",
         "people",
@@ -68,7 +68,7 @@ def histogram(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
             "Right of 0 the attacker is surer than the learner, at 1 twice as sure. "
             f"{figures.any_mode:,} people; skewness {figures.skewness:.2f}, "
             f"{percent(figures.doubled)} of "
-            f"them with log2 Ti of 1 or more, highest Ti {figures.highest:.3g}."
+            f"them at 1 or more; at most the attacker is {figures.highest:.3g} times as sure (Ti)."
         ),
     )
 
@@ -147,6 +147,7 @@ _GUESSES = (
     ("always the most frequent value", "baseline"),
 )
 _VICTIM = "A victim"
+_DOUBLED = "twice as sure or more"
 _TI = ("highest", "doubled", "mean_log2", "skewness")
 Victim = tuple[str, object]
 
@@ -316,9 +317,9 @@ def ti_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> Sheet:
         "release",
         "threatened by",
         "people",
-        "highest Ti",
-        "log2 Ti ≥ 1",
-        "mean",
+        "times as sure, at most",
+        _DOUBLED,
+        "mean doublings",
         "skewness",
     )
     rows: list[tuple[object, ...]] = []
@@ -329,8 +330,8 @@ def ti_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> Sheet:
             errors = [ti.errors.get(one, 0.0) for one in _TI]
             if any(errors):
                 rows.append((name, f"  ± {who}", None, *(error or None for error in errors)))
-    notes = ("mean and skewness are of log2 Ti",)
-    return Sheet(columns, tuple(rows), title, notes, percent=("log2 Ti ≥ 1",))
+    notes = ("times as sure: Ti; doublings: log2 Ti, whose skewness it is",)
+    return Sheet(columns, tuple(rows), title, notes, percent=(_DOUBLED,))
 
 
 def _charts(threat: RelativeThreat) -> Section:

@@ -45,7 +45,7 @@ from sfumato.report.sections.criteria import (
     criteria_section,
     worst_groups_section,
 )
-from sfumato.report.sections.decision import decide, headline, short, size_in_words
+from sfumato.report.sections.decision import Decision, decide, headline, short, size_in_words
 from sfumato.report.sections.linkage import (
     brief_columns,
     brief_linkage,
@@ -65,7 +65,12 @@ from sfumato.report.sections.threats import (
     threats_section,
     worst_first,
 )
-from sfumato.report.sections.usefulness import closing_words, usefulness_section, warnings_of
+from sfumato.report.sections.usefulness import (
+    closing_words,
+    usefulness_section,
+    warnings_of,
+    worth_of,
+)
 from sfumato.utility import is_share
 
 _LINES = 3  # of each part of the first screen
@@ -270,7 +275,7 @@ def _framed(
         sections,
         private="describes single groups of people" if private else "",
         on_top=True,
-        answer=Answer(report.status, headline(report)),
+        answer=Answer(report.status, headline(report), but=private and bool(worth_of(report).gone)),
         warnings=tuple(warnings_of(report)) if private else (),
         tiles={
             name: percentage(value) if name == KEPT or is_share(name) else cell_text(value)
@@ -287,7 +292,7 @@ def _first_screen(report: Report) -> FirstScreen:
     version_told = {"Made with": f"Sfumato {version('sfumato')}"}
     decision = decide(report)
     parts = {"What is promised": _lines(decision.promised, "nothing", "Criteria")}
-    parts["What is knowingly left"] = _lines(_left(report), "nothing that was measured", _WHO)
+    parts["What is knowingly left"] = _left(report, decision)
     if report.audience == "public":
         return FirstScreen(parts=parts, made=version_told)
     if decision.cost:
@@ -299,23 +304,41 @@ def _first_screen(report: Report) -> FirstScreen:
     }
     by = {"By": provenance.by} if provenance.by else {}
     made = {"Date": provenance.on.isoformat(), **by, **version_told, **known}
-    return FirstScreen("May it go out?", _REPLIES[report.status], parts, made, to_sign=True)
+    return FirstScreen("May it go out?", _reply(report), parts, made, to_sign=True)
 
 
-def _left(report: Report) -> tuple[str, ...]:
-    """Who learns something that no criterion bounds, in plain words; who was not measured."""
+def _reply(report: Report) -> str:
+    """The policy's answer, and whether anything is left that is worth handing out."""
+    reply = _REPLIES[report.status]
+    if report.status != "holds":
+        return reply
+    return {"": reply, "most": f"{reply[:-1]}; but little is left to use."}.get(
+        worth_of(report).gone, f"{reply[:-1]}; but of what it told about people nothing is left."
+    )
+
+
+def _left(report: Report, decision: Decision) -> tuple[str, ...]:
+    """Who learns something that no criterion bounds, in plain words; who was not measured.
+
+    Nobody can sign for what was not measured without having been told so: it has a line of its own.
+    """
     folded = [] if report.noisy else worst_first(report)
     told = [f"{one.question} {one.sentence}" for one in folded if one.unbounded]
-    return (*told, *(words for words in decide(report).unbounded if words.startswith("not ")))
+    silent = decision.not_measured
+    nothing = "nothing that was measured" if told or not silent else "of what was measured nothing"
+    left = _lines(told, nothing, _WHO, _LINES - bool(silent))
+    return (*left, f"Not measured, so not shown safe: {', '.join(silent)}.") if silent else left
 
 
-def _lines(sentences: Sequence[str], nothing: str, where: str) -> tuple[str, ...]:
+def _lines(
+    sentences: Sequence[str], nothing: str, where: str, most: int = _LINES
+) -> tuple[str, ...]:
     """At most three, each a sentence; where there are more, the last says so."""
     told = [f"{words[:1].upper()}{words[1:].rstrip('.')}." for words in sentences or (nothing,)]
-    if len(told) <= _LINES:
+    if len(told) <= most:
         return tuple(told)
-    more = f"{len(told) - _LINES + 1} more below: {where}."
-    return (*told[: _LINES - 1], more)
+    more = f"{len(told) - most + 1} more below: {where}."
+    return (*told[: most - 1], more)
 
 
 def brief(report: Report, *, private: bool) -> Document:
@@ -340,7 +363,7 @@ def brief(report: Report, *, private: bool) -> Document:
         f"{release.label}: {size_in_words(report)}\nquasi-identifiers {', '.join(release.quasi)}; "
         f"sensitive {', '.join(release.sensitive) or 'none'}",
         tuple(section for section in sections if section is not None),
-        answer=Answer(report.status, _ANSWERS[report.status]),
+        answer=Answer(report.status, _ANSWERS[report.status], but=bool(worth_of(report).gone)),
         gist=short(report, private=private).gist,
     )
 

@@ -134,7 +134,7 @@ class FoldedThreat:
         most_moved = self.worst.belief
         assert most_moved is not None
         moved = "" if str(self.belief) == str(most_moved) else f"; most moved: {_moved(most_moved)}"
-        return f"She would be {self.sureness(with_value=True)}{moved}."
+        return f"Worst case: {self.sureness(with_value=True)}{moved}."
 
     def sureness(self, *, with_value: bool) -> str:
         """How sure she would be, of what, and how sure she was before."""
@@ -354,9 +354,9 @@ def threats_section(report: Report) -> Section:
     rows = matrix(report)
     picture = beliefs_chart(rows)
     words = (
-        "The most dangerous first. Before and after: what she believes without the release and "
-        "with it, of the person and the value that she ends surest of, among those of whom it "
-        "moved far. People: for how many "
+        "The most dangerous first. Before and after: what the adversary believes without the "
+        "release and with it, of the person and the value that she ends surest of, among those of "
+        "whom it moved far. People: for how many "
         f"it moves by more than a factor {FACTOR:g}, counting how much larger the belief or how "
         f"much smaller the doubt becomes (less doubt than {chance(NEARLY_SURE)} is not told "
         "apart). What was not measured is not shown safe."
@@ -437,12 +437,12 @@ def beliefs_chart(rows: Sequence[ThreatRow]) -> Chart | None:
         "What each adversary believes of one person, before and after",
         "slopes",
         "",
-        "belief about the person of whom she is surest",
+        "what the adversary believes of the person of whom she is surest",
         tuple(_slope(row, belief) for row, belief in moves),
         percent="y",
         name="beliefs",
-        alt="The steeper a line, the more the release tells her; each is about the person of "
-        f"whom she is surest. Surest: {_asked(moves[0][0])} {moves[0][1]}. Least sure: "
+        alt="The steeper a line, the more the release tells the adversary; each is about the "
+        f"person of whom she is surest. Surest: {_asked(moves[0][0])} {moves[0][1]}. Least sure: "
         f"{_asked(moves[-1][0])} {moves[-1][1]}. {bounded} of {len(moves)} are bounded by the "
         "policy.",
     )

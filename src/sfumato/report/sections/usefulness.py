@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from sfumato.utility.use import WRONG, FitForQueries, FitForUse, QueryAnswers
 from sfumato.utility.view import View, view_of, view_with_table
 
 MUCH = 0.5  # of the detail gone: more than this must be said
+ALL = 0.995  # gone: what is told as all of it
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,14 @@ class Worth:
     @property
     def little(self) -> bool:
         return bool(self.hidden or self.alike) or (self.loss is not None and self.loss > MUCH)
+
+    @property
+    def gone(self) -> Literal["", "most", "all"]:
+        """Whether most of the detail is gone, or all of it: then a promise kept is worth little."""
+        same = len(self.hidden) + len(self.alike)
+        if (same and same == self.columns) or (self.loss or 0.0) >= ALL:
+            return "all"
+        return "most" if max(self.loss or 0.0, same / max(self.columns, 1)) > MUCH else ""
 
     def __str__(self) -> str:
         """What is left, in words; empty where there is nothing to warn of."""
@@ -111,8 +121,8 @@ def warnings_of(report: Report) -> list[str]:
         for text in report.insisted
     ]
     if worth.little:
-        little = max(worth.loss or 0, len(worth.hidden) / max(worth.columns, 1)) > MUCH
-        sentences.append(f"{'Little is left to use' if little else 'What is left'}: {worth}.")
+        begins = {"": "What is left", "most": "Little is left to use", "all": "No detail is left"}
+        sentences.append(f"{begins[worth.gone]}: {worth}.")
         sentences += _missing_values(report, worth.hidden)
     return sentences
 

@@ -91,3 +91,34 @@ def test_words_are_explained_in_headings_and_in_lists_of_them() -> None:
 def test_the_title_of_a_section_is_explained() -> None:
     page = Document("d", "T", "", (Section("What k-anonymity promises", "Words."),)).to_html()
     assert "<h2>What <abbr" in page
+
+
+@pytest.mark.parametrize(("epsilon", "drowned"), [(0.1, True), (8.0, False)])
+def test_counts_that_are_mostly_noise_are_no_plain_yes(epsilon: float, drowned: bool) -> None:
+    domains = {"q": ["a", "b"], "s": ["u", "v", "w"]}
+    schema = sf.Schema(quasi=["q"], sensitive="s", domains=domains)
+    table = sf.read(pa.table({"q": ["a", "b"] * 30, "s": list("uvw") * 20}), schema)
+    policy = sf.Policy([sf.DifferentialPrivacy(epsilon)], anonymizer=sf.Noise(epsilon=epsilon))
+    report = sf.audit(sf.anonymize(table, policy), policy)
+    first = report.document().first
+    assert ("but little is left to use" in first.reply) is drowned
+    reach = 2 / epsilon * 2.9957  # noise of scale 2 / epsilon: 19 in 20 lie within ln 20 of these
+    cost = f"Noise moves a count by up to {reach:.3g}, 19 times in 20."
+    assert first.parts["What it costs"][0] == cost
+
+
+def test_a_promise_about_several_columns_names_them() -> None:
+    rows = pa.table({"q": [1] * 6, "a": list("uvuvuv"), "b": list("xyzxyz")})
+    table = sf.read(rows, sf.Schema(quasi=["q"], sensitive=["a", "b"]))
+    every = decide(sf.audit(table, [sf.DistinctDiversity(2)])).promised
+    assert every == ("at least 2 values are possible for everybody (distinct-diversity of a, b)",)
+    one = decide(sf.audit(table, [sf.DistinctDiversity(3, sensitive="b")])).promised
+    assert one == ("at least 3 values are possible for everybody (distinct-diversity of b)",)
+
+
+def test_a_cost_that_no_measure_fits_is_said_not_to_be_measured() -> None:
+    policy = sf.Policy([sf.KAnonymity(3)], anonymizer=sf.Microaggregation(3))
+    schema = sf.Schema(quasi=["age"], sensitive="s")
+    release = sf.anonymize(sf.read(AGES, schema), policy, seed=1)
+    (cost,) = sf.audit(release, policy).document().first.parts["What it costs"]
+    assert cost.startswith("The detail that is lost is not measured: it is microaggregated")

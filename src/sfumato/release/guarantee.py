@@ -19,6 +19,7 @@ Relation = Literal["replace-one", "add-remove"]
 Unit = Literal["person", "row"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
 UNITS: tuple[Unit, ...] = get_args(Unit)
+_GAUSSIAN, _LAPLACE = 1.959964, math.log(20)  # deviations, and scales, that 95% lie within
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,16 @@ class Guarantee:
                     f"guarantee: {name} = {getattr(self, name)!r} is not known; "
                     f"allowed: {', '.join(allowed)}"
                 )
+
+    @property
+    def reach(self) -> float | None:
+        """How far noise moves one count at most, about, 19 times in 20; None where that is unknown.
+
+        Noise of whole numbers reaches about as far as that of fractions.
+        """
+        if self.scale is None:
+            return None
+        return self.scale * (_GAUSSIAN if self.mechanism == "gaussian" else _LAPLACE)
 
     def under(self, relation: Relation) -> PrivacyLoss | None:
         """What is promised by a relation of neighbours; None if nothing is."""

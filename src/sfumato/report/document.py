@@ -188,6 +188,9 @@ class Sheet:
         ]
 
 
+_NOTHING = 1e-14  # less is how a figure was worked out
+
+
 def plain(value: object) -> Any:
     """A value as JSON may hold it: infinity is "inf", what does not apply is null.
 
@@ -221,6 +224,8 @@ def cell_text(cell: object, beside: str = "", *, digits: int = 4) -> str:
         return "n/a"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, float) and 0 < abs(value) < _NOTHING:
+        return "0"
     if isinstance(value, float) and not value.is_integer():
         whole = len(f"{abs(value):.0f}") if abs(value) >= 10_000 else 0
         return number(float(told_beside(value, beside, max(digits, whole))), beside=beside)

@@ -23,7 +23,12 @@ from sfumato.report.sections.threats import (
     uncovered,
     worst_first,
 )
-from sfumato.report.sections.usefulness import warnings_of, what_would_help, worth_of
+from sfumato.report.sections.usefulness import (
+    noise_of,
+    warnings_of,
+    what_would_help,
+    worth_of,
+)
 
 _PARTS = (
     (0.0, "nothing"),
@@ -125,8 +130,14 @@ def costs_in_words(report: Report) -> tuple[str, ...]:
     """What is left of the table, in words first."""
     if report.raw:
         return ()
-    if report.noisy:
-        return ("not measured; the notes tell how far noise moves a count",)
+    if report.noisy and report.evidence is not None:
+        moved, a_cell = noise_of(report.evidence.release)
+        if moved is None:
+            return ("not measured: how far noise moves a count is not known",)
+        return (
+            f"noise moves a count by up to {moved:.3g}, 19 times in 20",
+            f"a cell counts {a_cell:.3g} people on average",
+        )
     summary, costs, sentences = report.summary, report.costs, []
     if (loss := costs.get("loss")) is not None and loss == loss:
         kept = 1 - loss

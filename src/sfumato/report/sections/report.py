@@ -325,8 +325,7 @@ def _left(report: Report, decision: Decision) -> tuple[str, ...]:
     folded = [] if report.noisy else worst_first(report)
     told = [f"{one.question} {one.sentence}" for one in folded if one.unbounded]
     silent = decision.not_measured
-    nothing = "nothing that was measured" if told or not silent else "of what was measured nothing"
-    left = _lines(told, nothing, _WHO, _LINES - bool(silent))
+    left = _lines(told, "nothing that was measured", _WHO, _LINES - bool(silent))
     return (*left, f"Not measured, so not shown safe: {', '.join(silent)}.") if silent else left
 
 

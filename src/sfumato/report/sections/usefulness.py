@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from sfumato.errors import InputError, MissingExtra, SfumatoError
+from sfumato.release.made import Randomised
 from sfumato.release.release import Release
 from sfumato.report.document import Section, Sheet
 from sfumato.report.report import Report, each_told
@@ -31,16 +32,22 @@ ALL = 0.995  # gone: what is told as all of it
 
 @dataclass(frozen=True)
 class Worth:
-    """The quasi-identifiers that show the same for everybody, and the loss where it is known."""
+    """The quasi-identifiers that show the same for everybody, and the loss where it is known.
+
+    `noise`: how far noise moves a count, where it moves it farther than `a_cell` counts on average.
+    """
 
     columns: int
     hidden: tuple[str, ...]
     alike: tuple[str, ...]
     loss: float | None
+    noise: float | None = None
+    a_cell: float = 0.0
 
     @property
     def little(self) -> bool:
-        return bool(self.hidden or self.alike) or (self.loss is not None and self.loss > MUCH)
+        much = self.noise is not None or (self.loss is not None and self.loss > MUCH)
+        return bool(self.hidden or self.alike) or much
 
     @property
     def gone(self) -> Literal["", "most", "all"]:
@@ -48,6 +55,8 @@ class Worth:
         same = len(self.hidden) + len(self.alike)
         if (same and same == self.columns) or (self.loss or 0.0) >= ALL:
             return "all"
+        if self.noise is not None:
+            return "most"
         return "most" if max(self.loss or 0.0, same / max(self.columns, 1)) > MUCH else ""
 
     def __str__(self) -> str:
@@ -64,6 +73,11 @@ class Worth:
                 )
         if self.loss is not None:
             parts.append(f"{self.loss:.0%} of the detail is gone")
+        if self.noise is not None:
+            parts.append(
+                f"noise moves a count by up to {self.noise:.3g}, and a cell counts "
+                f"{self.a_cell:.3g} people on average"
+            )
         return "; ".join(parts)
 
 
@@ -75,8 +89,22 @@ def worth_of(report: Report) -> Worth:
     if evidence is None or report.raw:
         return Worth(0, (), (), None)
     release = evidence.release
+    if report.noisy:
+        moved, a_cell = noise_of(release)
+        drowned = moved if moved is not None and moved > a_cell else None
+        return Worth(len(release.schema.quasi), (), (), None, drowned, a_cell)
     hidden, alike = _told_nothing(release)
     return Worth(len(release.schema.quasi), hidden, alike, loss)
+
+
+def noise_of(release: Release) -> tuple[float | None, float]:
+    """How far noise moves a count, and how many people a cell counts on average."""
+    made, guarantee = release.made, release.guarantee
+    cells = sum(len(groups) * groups.width for groups in release.by_attribute.values())
+    if isinstance(made, Randomised):
+        cells = made.table.counts.size
+    moved = None if guarantee is None else guarantee.reach
+    return moved, release.people / max(cells, 1)
 
 
 def _told_nothing(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:

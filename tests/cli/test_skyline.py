@@ -110,7 +110,7 @@ def test_the_page_opens_offline_and_is_not_overwritten(files, tmp_path) -> None:
     run = skyline(files, "--value", "HIV", "--html", page)
     assert run.returncode == 0
     text = page.read_text(encoding="utf-8")
-    assert "Skyline of HIV" in text
+    assert " of HIV</h2>" in text
     assert "scatter3d" in text
     assert "http://" not in text.split("<script")[0]
     again = skyline(files, "--value", "HIV", "--html", page)

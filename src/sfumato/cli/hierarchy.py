@@ -60,7 +60,7 @@ def hierarchy(
         for place, (labels, rows) in enumerate(told, start=1):
             smallest = "fewer than 5" if rows is None else f"{rows:,}"
             many = "1 label" if labels == 1 else f"{labels:,} labels"
-            say(f"# level {place}: {many}, the smallest of {smallest} rows")
+            say(f"# level {place}: {many}, the smallest of {smallest} row{'s' * (smallest != '1')}")
         say("\n".join(map(_wrapped, lines)))
     if out is not None:
         say(f"Saved (private, it lists every value): {out}", err=True)

@@ -21,8 +21,8 @@ Outcome = Literal["agrees", "differs", "no print at hand", "not run"]
 OUTCOMES: dict[Outcome, str] = {  # and how many of them are told
     "agrees": "agree",
     "differs": "differ",
-    "no print at hand": "have no print at hand",
-    "not run": "were not run",
+    "no print at hand": "without print at hand",
+    "not run": "not run",
 }
 UNEXPLAINED = "no reason is known"
 EXACT = 1e-9  # of figures printed as fractions

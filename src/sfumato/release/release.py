@@ -351,7 +351,7 @@ def standing_notes(table: Table) -> tuple[str, ...]:
         notes.append("one row is taken for one person (no person column was named)")
     if schema.rows == "unlinked":
         notes.append(
-            f"rows are published one by one ({counts.memberships:,} of {counts.people:,} people): "
+            f"{counts.memberships:,} rows of {counts.people:,} people are published one by one: "
             "sizes count distinct people, values are judged by row and by person, the worse counts"
         )
     elif counts.extra_memberships:

@@ -56,9 +56,9 @@ _MOODS: dict[str, Mood] = {
 class Series:
     """One line, row of bars or kind of mark; `text` names the marks.
 
-    `mark` is their shape ("star"); without it each series of a chart has a shape of its own. On a
-    map, `labels` are what is written beside marks where there is room, `strong` the marks that
-    stand out.
+    `mark` is their shape ("star"); without it each series of a chart has a shape of its own. Lines
+    that are `of` one thing share its colour. On a map, `labels` are what is written beside marks
+    where there is room, `strong` the marks that stand out.
     """
 
     name: str
@@ -69,6 +69,7 @@ class Series:
     mark: str = ""
     labels: Sequence[str] | None = None
     strong: Sequence[bool] | None = None
+    of: str = ""
 
     def __post_init__(self) -> None:
         given = (self.x, self.y, self.z, self.text, self.labels, self.strong)

@@ -68,7 +68,11 @@ def spec(chart: Chart) -> dict[str, Any]:
     if chart.kind == "map":
         return map_spec(chart)
     traces = [_behind(series) for series in chart.behind]
-    traces += [_trace(chart.kind, series, at) for at, series in enumerate(chart.series)]
+    alike = list(dict.fromkeys(one.of or one.name for one in chart.series))
+    traces += [
+        _trace(chart.kind, series, alike.index(series.of) if series.of else at, _place(chart, at))
+        for at, series in enumerate(chart.series)
+    ]
     if chart.kind == "points" and texts_along(chart, "y"):
         for trace in traces:  # several marks may lie at one place: one must see through them
             trace["marker"]["symbol"] = trace["marker"]["symbol"].removesuffix("-open") + "-open"
@@ -94,10 +98,16 @@ def spec(chart: Chart) -> dict[str, Any]:
     return {"data": traces, "layout": look, "config": config}
 
 
-def _trace(kind: Kind, series: Series, at: int) -> dict[str, Any]:
+def _place(chart: Chart, at: int) -> int:
+    """Which dash a line has: its place, among those that share its colour if it shares one."""
+    of = chart.series[at].of
+    return sum(one.of == of for one in chart.series[:at]) if of else at
+
+
+def _trace(kind: Kind, series: Series, at: int, dash: int) -> dict[str, Any]:
     if kind == "bars":
         return _bars(series, at)
-    return _cloud(series, at) if kind == "cloud" else _flat(kind, series, at)
+    return _cloud(series, at) if kind == "cloud" else _flat(kind, series, at, dash)
 
 
 def _scene(chart: Chart) -> dict[str, Any]:
@@ -141,7 +151,7 @@ def _shared(series: Series) -> dict[str, Any]:
     return trace
 
 
-def _flat(kind: Kind, series: Series, at: int) -> dict[str, Any]:
+def _flat(kind: Kind, series: Series, at: int, dash: int) -> dict[str, Any]:
     colour, shape = LOOKS[at % len(LOOKS)]
     shape = series.mark or shape
     lines = kind != "points"
@@ -155,7 +165,7 @@ def _flat(kind: Kind, series: Series, at: int) -> dict[str, Any]:
         "mode": marks,
         "line": {
             "color": colour,
-            "dash": _DASHES[at % len(_DASHES)],
+            "dash": _DASHES[dash % len(_DASHES)],
             "shape": "hv" if kind == "steps" else "linear",
         },
         "marker": {"color": colour, "symbol": shape, "size": 14 if series.mark else 9},

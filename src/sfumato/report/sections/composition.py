@@ -56,8 +56,8 @@ def _gist(attack: IntersectionAttack) -> Gist:
     summary, (people, *_) = attack.summary, (_people(attack),)
     by_one = summary.exposed_by_one
     told = (
-        f"of {summary.exposed:,} of {summary.located:,} people located one value is left; by one "
-        f"release alone, of {by_one:,}"
+        f"one value is left for {summary.exposed:,} of the {summary.located:,} people located; by "
+        f"one release alone for {by_one:,}"
     )
     return Gist(
         {

@@ -78,10 +78,13 @@ def decide(report: Report) -> Decision:
 
 
 def _asked_in_vain(report: Report, row: ThreatRow) -> bool:
-    """Whether somebody who could make something of the release was not measured on it."""
+    """Whether somebody who could make something of the release was not measured on it.
+
+    Nor was she where nobody has worked out yet how; noise bounds whoever reads it.
+    """
     entry, evidence = entry_of(row.adversary), report.evidence
     fits = entry is None or evidence is None or entry.applies(evidence.release)
-    return row.status == "not_measured" and fits
+    return row.belief is None and row.status != "measured" and fits and not report.noisy
 
 
 def share_in_words(share: float) -> str:
@@ -139,7 +142,14 @@ def costs_in_words(report: Report) -> tuple[str, ...]:
             f"a cell counts {a_cell:.3g} people on average",
         )
     summary, costs, sentences = report.summary, report.costs, []
-    if (loss := costs.get("loss")) is not None and loss == loss:
+    exact = report.evidence is not None and report.evidence.release.regions.exact
+    if (loss := costs.get("loss")) is not None and loss == loss and exact:
+        together = summary.people / max(summary.groups, 1)
+        sentences.append(
+            "quasi-identifiers are published as they are; whose value is whose is not, but of "
+            f"{together:.3g} people together on average"
+        )
+    elif loss is not None and loss == loss:
         kept = 1 - loss
         sentences.append(f"{share_in_words(kept)} of the detail is kept ({kept:.0%})")
     if (error := costs.get("query-error")) is not None and error == error:

@@ -20,6 +20,7 @@ from sfumato.adversaries.leakage.expectation import leakage
 from sfumato.adversaries.leakage.observer import Observer
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.beliefs import Beliefs, in_words
+from sfumato.adversaries.realistic.priors import SharedPrior
 from sfumato.criteria.base import Verdict
 from sfumato.errors import InputError
 from sfumato.numbers import Bools, shortest
@@ -158,8 +159,15 @@ def epsilon_chart(
         alt=f"{_GOOD} Below {bound} it is kept: {private_words(beliefs, epsilon)}. It is "
         f"{_number(epsilons[0])} at a stubbornness of {_number(sigma[0])} and "
         f"{_number(epsilons[-1])} at {_number(sigma[-1])}. "
-        f"{'She is' if asked else 'The policy names her as'} {beliefs.adversary}.",
+        f"{'She is' if asked else 'The policy names her as'} {beliefs.adversary}{_less(beliefs)}.",
     )
+
+
+def _less(beliefs: Beliefs) -> str:
+    """Why the curve begins where it does."""
+    if beliefs.adversary.shape is None or not (least := _least(beliefs)) > 1:
+        return ""
+    return f"; less than {_number(least)}, and some value would rest on no whole record"
 
 
 def belief_chart(
@@ -185,20 +193,20 @@ def belief_chart(
     for at in values:
         value, with_row = curves.value[at], float(curves.p_in[at])
         without = curves.p_out[:, at].tolist()
-        series.append(Series(f"{value}: with the row", sigma, [with_row] * len(sigma)))
-        series.append(Series(f"{value}: without it", sigma, without))
+        with_it = Series(f"{value}: with the row", sigma, [with_row] * len(sigma), of=value)
+        series += [with_it, Series(f"{value}: without it", sigma, without, of=value)]
         words.append(
             f"{value!r}: {chance(with_row)} with the row, without it {chance(without[0])} at a "
             f"stubbornness of {_number(sigma[0])} and {chance(without[-1])} at {_number(sigma[-1])}"
         )
     people = int(beliefs.groups.sizes[chosen])
     left = len(moved) - len(values)
-    others = f"; {left} further values are moved less" if left else ""
+    others = f"; {left} further value{'s are' if left > 1 else ' is'} moved less" if left else ""
     return Chart(
         title or f"What she believes of a group of {people:,} people",
         "lines",
         AXIS,
-        "her belief",
+        "what she believes",
         tuple(series),
         log_x=True,
         percent="y",
@@ -220,13 +228,24 @@ def private_words(beliefs: Beliefs, epsilon: float) -> str:
 
 
 def _least(beliefs: Beliefs) -> float:
-    """The smallest stubbornness there is: any shape gives each value a weight of at least 1."""
-    return float(beliefs.groups.width) if beliefs.adversary.shape is None else 1.0
+    """The smallest stubbornness there is: any shape gives each value a weight of at least 1.
+
+    So it is where smaller ones than the policy's are judged as well.
+    """
+    her = beliefs.adversary
+    if her.shape is None:
+        return float(beliefs.groups.width)
+    prior = her.prior(beliefs.groups) if her.at_most and not her.by_region else None
+    totals = prior.totals if isinstance(prior, SharedPrior) else ()
+    return min((float(total) for total in totals if total is not None), default=1.0)
 
 
 def _admissible(beliefs: Beliefs, stubbornness: Sequence[float]) -> list[float]:
     """Those an adversary can have; infinity has no place on an axis."""
-    kept = [float(sigma) for sigma in stubbornness if _least(beliefs) <= sigma < inf]
+    least = _least(beliefs)
+    kept = [float(sigma) for sigma in stubbornness if least <= sigma < inf]
+    if kept and len(kept) < len(stubbornness) and stubbornness[0] < least < kept[0]:
+        kept.insert(0, least)  # the end that is judged
     if not kept or not len(beliefs.groups):
         raise InputError("a chart of beliefs needs a group and a finite stubbornness to draw")
     return kept

@@ -83,7 +83,8 @@ def records_section(report: Report) -> Section | None:
         notes.append(f"Columns by their share of the SUDA scores: {listed}.")
     return Section(
         "Records at risk",
-        "The people who are easiest to find, by who looks for them; one may be in several rows.",
+        "The people who are easiest to find, by who looks for them; one may count in more than one "
+        "row.",
         (
             Sheet(
                 ("at risk", "people", _SHARE),
@@ -235,7 +236,7 @@ def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
                     for row in values[:_TOLD]
                 ),
                 "Found": "; ".join(
-                    f"who knows {_rows(row[0])} leaves {row[2]} people alone" for row in whose
+                    f"by {_rows(row[0])} {row[2]} people are alone" for row in whose
                 ),
             },
             found,

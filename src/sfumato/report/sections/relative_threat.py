@@ -211,14 +211,20 @@ def _gist(
         table = Sheet(("who guesses", "known as", what), rows, percent=(what,), keys=3)
         gained = measures.gt_attacker - measures.gt_learner
         told["Being in it"] = (
-            f"makes {gained:+.1%} of people's values guessed; the attacker is at most "
-            f"{number(measures.attacker.highest)} times as sure as the learner (highest Ti)"
+            f"lets the attacker {_more(gained, guessing=threat.question.gain.usual)} than the "
+            "learner; at most she is "
+            f"{number(measures.attacker.highest, digits=3)} times as sure (Ti)"
         )
     told["Policy"] = "; ".join(
         f"{verdict.criterion} {verdict.required}: {verdict.status.replace('_', ' ')}"
         for verdict in verdicts
     )
     return Gist({**told, "Mind": "; ".join(threat.notes), "Figures": _status(threat)}, table, about)
+
+
+def _more(gained: float, *, guessing: bool) -> str:
+    many = f"{percent(abs(gained))} {'more' if gained > 0 else 'less'}" if gained else "no more"
+    return f"guess {many} of people's values" if guessing else f"gain {many} of all there is"
 
 
 def _status(threat: RelativeThreat) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from sfumato.adversaries.base import chance
 from sfumato.adversaries.skyline.acquaintance import exposed_people
@@ -20,9 +19,6 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.report.document import OF_TABLE, Chart, Document, Gist, Section, Series, Sheet
 from sfumato.report.report import Report, shows_all
-
-if TYPE_CHECKING:
-    pass
 
 KINDS = ("facts about the target", "other people", "family members")  # the paper's l, k, m
 _SHOWN = 40  # points of a table; all are in the JSON
@@ -95,7 +91,8 @@ def skyline_plane(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
 
     Of the three planes the one with most steps is drawn. Values with the same line share it.
     """
-    drawn = _tightest(skylines)
+    named = _names(skylines)
+    drawn = _tightest([one for one in skylines if _room(one)] or skylines)
     across, up, without = max(
         ((0, 1, 2), (1, 2, 0), (0, 2, 1)),
         key=lambda plane: sum(len(_staircase(one, *plane[:2])) for one in drawn),
@@ -105,7 +102,7 @@ def skyline_plane(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
         alike.setdefault(tuple(_staircase(one, across, up)), []).append(one)
     series, words = [], []
     for corners, members in alike.items():
-        name, of_them = ", ".join(one.value for one in members), members[0]
+        name, of_them = ", ".join(named(one) for one in members), members[0]
         line = [(corners[0][0], 0), *corners, (0, corners[-1][1])]  # from one axis to the other
         told = [
             f"{name}: {_cell(of_them, across, x)} {KINDS[across]}, {_cell(of_them, up, y)} "
@@ -124,8 +121,21 @@ def skyline_plane(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
         name="skyline",
         alt=f"Knowing no {KINDS[without]}: up to the line of a value she is not yet that sure of "
         "it, beyond it she may be; the farther out a line, the better. "
-        f"{'; '.join(words)}.",
+        f"{'; '.join(words)}.{_told_at_once(skylines, drawn)}",
     )
+
+
+def _names(skylines: Sequence[KnowledgeSkyline]) -> Callable[[KnowledgeSkyline], str]:
+    """What a value is called: by its column too where there are several."""
+    several = len({one.attribute for one in skylines}) > 1
+    return lambda one: f"{one.attribute} {one.value}" if several else one.value
+
+
+def _told_at_once(skylines: Sequence[KnowledgeSkyline], drawn: Sequence[KnowledgeSkyline]) -> str:
+    """Values without a line: the first thing that she learns may be enough."""
+    named = _names(skylines)
+    none = [named(one) for one in skylines if one.points and not _room(one) and one not in drawn]
+    return f" Not drawn, for any fact may be enough: {list_some(none, 5)}." if none else ""
 
 
 def _staircase(skyline: KnowledgeSkyline, across: int, up: int) -> list[tuple[int, int]]:
@@ -139,7 +149,7 @@ def _staircase(skyline: KnowledgeSkyline, across: int, up: int) -> list[tuple[in
 
 def skyline_chart(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Chart:
     """Points in space; of many values those that allow the least knowledge."""
-    drawn = _tightest(skylines)
+    drawn, named = _tightest(skylines), _names(skylines)
     return Chart(
         title or "What may be known, of all three kinds",
         "cloud",
@@ -147,18 +157,18 @@ def skyline_chart(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
         KINDS[1],
         tuple(
             Series(
-                one.value,
+                named(one),
                 [point[0] for point in one.points],
                 [point[1] for point in one.points],
                 z=[point[2] for point in one.points],
-                text=[f"{one.value}: {_told(one, point)}" for point in one.points],
+                text=[f"{named(one)}: {_told(one, point)}" for point in one.points],
             )
             for one in drawn
         ),
         z=KINDS[2],
         name="skyline-in-space",
         alt="; ".join(
-            f"{one.value}: {len(one.points):,} point{'s' * (len(one.points) > 1)}, at most "
+            f"{named(one)}: {len(one.points):,} point{'s' * (len(one.points) > 1)}, at most "
             f"{_told(one, _largest(one))}"
             for one in drawn
         )

@@ -263,6 +263,8 @@ def _undefined(report: Report, entry: CatalogueEntry) -> str:
     if report.evidence is None:
         return ""
     release = report.evidence.release
+    if entry.undoes_chance and not entry.applies(release):
+        return "nothing was altered by chance, so there is nothing to undo"
     reasons = [entry.unmeasurable(release, groups) for groups in release.by_attribute.values()]
     return reasons[0] if all(reasons) else ""
 

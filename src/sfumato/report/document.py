@@ -28,25 +28,15 @@ if TYPE_CHECKING:
 RESULT, PAGE = "result.json", "page.html"
 RESULTS = "folder of results"  # what --force knows such folders by
 OF_TABLE = "was worked out on the original table"  # why a document is private
-BOUND = re.compile(
-    r"(?:<|at most (?:<|under )?)([\d,.e+-]+)%?"
-)  # a number that is not told exactly
+BOUND = re.compile(r"(?:<|at most (?:<|under )?)([\d,.e+-]+)%?")  # a number, not told exactly
 
 Kind = Literal["lines", "steps", "bars", "points", "cloud", "map", "shares", "slopes"]
 Number = float | int | str | None
 PolicyStatus = Literal["holds", "violated", "could_not_judge"]
 Mood = Literal["", "good", "bad", "unsure"]
-_MOODS: dict[str, Mood] = {
-    "holds": "good",
-    "violated": "bad",
-    "not measured": "unsure",
-    "not applicable": "unsure",
-    "not converged": "unsure",
-    "cannot judge": "unsure",
-    "not judged": "unsure",
-    "no safe release": "unsure",
-    "not possible": "unsure",
-}
+_MOODS: dict[str, Mood] = {"holds": "good", "violated": "bad"}
+_UNSURE = "not measured, not applicable, not converged, cannot judge, not judged, no safe release"
+_MOODS |= dict.fromkeys((*_UNSURE.split(", "), "not possible"), "unsure")
 
 
 # -- charts ----------------------------------------------------------------------------------------
@@ -189,9 +179,6 @@ class Sheet:
         ]
 
 
-_NOTHING = 1e-14  # less is how a figure was worked out
-
-
 def plain(value: object) -> Any:
     """A value as JSON may hold it: infinity is "inf", what does not apply is null.
 
@@ -225,7 +212,7 @@ def cell_text(cell: object, beside: str = "", *, digits: int = 4) -> str:
         return "n/a"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, float) and 0 < abs(value) < _NOTHING:
+    if isinstance(value, float) and 0 < abs(value) < 1e-14:  # it is how it was worked out
         return "0"
     if isinstance(value, float) and not value.is_integer():
         whole = len(f"{abs(value):.0f}") if abs(value) >= 10_000 else 0
@@ -466,13 +453,8 @@ def section_dict(section: Section) -> dict[str, object]:
 
 def _table(sheet: Sheet) -> dict[str, object]:
     starred = {"starred": sheet.starred, "star": sheet.star} if sheet.starred else {}
-    return {
-        "title": sheet.title,
-        "columns": sheet.columns,
-        "rows": sheet.rows,
-        "notes": sheet.notes,
-        **starred,
-    }
+    names = ("title", "columns", "rows", "notes")
+    return {name: getattr(sheet, name) for name in names} | starred
 
 
 def _chart(chart: Chart) -> dict[str, object]:

@@ -114,8 +114,9 @@ def promised(report: Report) -> tuple[str, ...]:
             key = verdict.criterion, verdict.required
             columns = about.setdefault(key, [])
             # Of several columns the worst is named; that holds of all of them.
-            of = report.summary.sensitive if key in of_all else (verdict.attribute,)
-            columns += [name for name in of if verdict.attribute and name not in columns]
+            worst = [verdict.attribute] if verdict.attribute else []
+            of = report.summary.sensitive if worst and key in of_all else worst
+            columns += [name for name in of if name not in columns]
     return tuple(
         f"{words.get(key, ' '.join(key))} ({key[0]}{f' of {_some(columns)}' if columns else ''})"
         for key, columns in about.items()

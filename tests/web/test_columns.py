@@ -252,6 +252,19 @@ def test_a_file_that_cannot_be_read_asks_how_it_is_written(visitor: Visitor) -> 
     assert re.search(r"decimal .*x.* is not allowed", answer.text)
 
 
+def test_another_file_takes_the_policy_with_it_only_if_it_is_to(visitor: Visitor) -> None:
+    project = visitor.bench.project
+    (visitor.bench.folder.root / "newer.csv").write_text(people(), encoding="utf-8")
+    begin(visitor, people())
+    project.save_policy("# mine\n", visitor.revision)
+    chosen = {"file": "newer.csv", "keep": "yes", "revision": visitor.revision}
+    visitor.post("/data/file", chosen)
+    assert project.state().policy == "# mine\n"
+    visitor.post("/data/file", {"file": "people.csv", "revision": visitor.revision})
+    assert project.state().policy is None
+    assert [one.read_text() for one in (project.folder / "earlier").iterdir()] == ["# mine\n"]
+
+
 def test_a_file_outside_cannot_be_chosen(visitor: Visitor, tmp_path: Path) -> None:
     for name in ("../secret.csv", "/etc/passwd", "", f"{FOLDER}/policy.toml"):
         answer = visitor.post("/data/file", {"file": name, "revision": visitor.revision})

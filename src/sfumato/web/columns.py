@@ -7,18 +7,19 @@ rows have each. Of a column in which nearly every row has its own value none is 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
 from sfumato.errors import InputError
 from sfumato.web.desk import Desk, identity
 
 if TYPE_CHECKING:
     from sfumato.engines.reading import Reading
-    from sfumato.policy.draft.draft import Examined
+    from sfumato.policy.draft.draft import Draft, Examined
     from sfumato.policy.draft.profile import Profile
 
+Found = TypeVar("Found")
 BARS = 18
 LARGEST = 12  # categories that are drawn
 LISTED = 200  # values in a list
@@ -89,20 +90,49 @@ def told_reading(desk: Desk) -> Reading:
     return desk.reading().over(reading_told(said_in(text, "read")))
 
 
+@dataclass
+class Looks:
+    """What was found by looking at a file, by how it was read; the last two ways are kept."""
+
+    tables: dict[Hashable, Examined] = field(default_factory=dict)
+    drafts: dict[Hashable, Draft] = field(default_factory=dict)
+
+
+def looks_at(desk: Desk) -> Looks:
+    """What was found by looking at the chosen file; nothing if it is another one now."""
+    return desk.once("looked at", identity(desk.data()), Looks)
+
+
 def examined(desk: Desk, reading: Reading | None = None) -> Examined:
     """The chosen file, looked at; read as told, or in another way that is tried."""
     from sfumato.policy.draft.draft import examine
     from sfumato.table import refuse_part
 
-    path = desk.data()
     told = told_reading(desk) if reading is None else reading
     drafted = desk.state().policy is not None
-    refuse_part(path)
-    return desk.once(
-        "examined" if reading is None else "tried reading",
-        (identity(path), repr(told), drafted),
-        lambda: examine(path, told, as_told=drafted),
-    )
+    tables, key = looks_at(desk).tables, (repr(told), drafted)
+    if key not in tables:
+        path = desk.data()
+        refuse_part(path)
+        forget_older(tables)
+        tables[key] = examine(path, told, as_told=drafted)
+    return tables[key]
+
+
+def forget_older(kept: dict[Hashable, Found]) -> None:
+    """Leave but the last of what was found: it may be large."""
+    last = next(reversed(kept.values()), None)
+    for key in [key for key, one in kept.items() if one is not last]:
+        del kept[key]
+
+
+def will_be_read_so(desk: Desk, text: str, found: Examined) -> None:
+    """A policy says how a file was read: once it is saved, there is nothing to look at again."""
+    from sfumato.policy.edit_text import said_in
+    from sfumato.policy.toml import reading_told
+
+    told = desk.reading().over(reading_told(said_in(text, "read")))
+    looks_at(desk).tables[repr(told), True] = found
 
 
 def profiles_of(desk: Desk) -> dict[str, Profile]:

@@ -100,8 +100,7 @@ async def _choose(request: Request) -> Response:
         raise Stale
     if state.data != name:
         if state.policy is not None and "keep" not in form:
-            bench.project.set_policy_aside()
-            state = bench.project.state()
+            state = bench.project.leave_policy(state.revision)
         bench.project.choose_data(name, {}, state.revision)
     return RedirectResponse("/data", 303)
 

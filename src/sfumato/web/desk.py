@@ -113,10 +113,6 @@ class Desk:
                 self._found.popitem(last=False)
         return cast("Found", self._found[key])
 
-    def has(self, what: str, key: Hashable) -> bool:
-        """Whether `once` would find it without reading."""
-        return what in self._read and self._read[what][0] == key
-
     def once(self, what: str, key: Hashable, read: Callable[[], Found]) -> Found:
         """What was read before under this name, if it has the same key; one of each is kept."""
         kept = self._read.get(what)

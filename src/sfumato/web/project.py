@@ -210,6 +210,13 @@ class Project(ProjectFiles):
             digest = sha256(text.encode()).hexdigest()[:12]
             self._write(f"earlier/policy-{digest}.toml", text)
 
+    def leave_policy(self, revision: str) -> ProjectState:
+        """Work without a policy from now on; a copy of the one that is there is kept."""
+        self._expect(revision)
+        self.set_policy_aside()
+        self.policy_file.unlink(missing_ok=True)
+        return self.state()
+
     def add_hierarchy(self, column: str, text: str) -> str:
         """Keep the tree of a column; the name a policy calls it by, which it has for good."""
         plain = re.sub(r"\W+", "-", column).strip("-")[:40] or "column"

@@ -9,13 +9,20 @@ Stands apart: tasks for a worker; the server asks for them by name and loads non
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from sfumato.errors import InputError
-from sfumato.web.columns import examined, profiles_of, told_reading
-from sfumato.web.desk import Desk, identity
+from sfumato.web.columns import (
+    examined,
+    forget_older,
+    looks_at,
+    profiles_of,
+    told_reading,
+    will_be_read_so,
+)
+from sfumato.web.desk import Desk
 
 if TYPE_CHECKING:
     from sfumato.engines.reading import Reading
@@ -84,21 +91,23 @@ class RolesTold:
     waiting: bool = False  # for the guesses, which take a while
 
 
-def drafted(desk: Desk) -> Draft:
-    """The draft that `sfumato init` makes of the chosen file, as it is read now."""
+def drafted(desk: Desk, tried: Examined | None = None) -> Draft:
+    """The draft that `sfumato init` makes of the chosen file, as it is read now or was `tried`."""
     from sfumato.policy.draft.draft import draft_of
 
-    found = examined(desk)
-    return desk.once("draft", _draft_key(desk, found), lambda: draft_of(found))
-
-
-def _draft_key(desk: Desk, found: Examined) -> Hashable:
-    return identity(desk.data()), repr(found.reading)
+    found = examined(desk) if tried is None else tried
+    drafts, key = looks_at(desk).drafts, repr(found.reading)
+    if key not in drafts:
+        forget_older(drafts)
+        drafts[key] = draft_of(found)
+    return drafts[key]
 
 
 def draft(desk: Desk) -> str:
     """Task: the text of a policy for the chosen file: `sfumato init DATA`."""
-    return drafted(desk).text
+    text = drafted(desk).text
+    will_be_read_so(desk, text, examined(desk))
+    return text
 
 
 def roles(desk: Desk, *, quickly: bool = False) -> RolesTold:
@@ -114,7 +123,7 @@ def roles(desk: Desk, *, quickly: bool = False) -> RolesTold:
     if text is None:
         raise InputError("there is no policy yet; have one drafted")
     schema = said_in(text, "schema")
-    waits = quickly and not desk.has("draft", _draft_key(desk, examined(desk)))
+    waits = quickly and repr(examined(desk).reading) not in looks_at(desk).drafts
     made = None if waits else drafted(desk)
     guesses = {} if made is None or made.roles is None else _guessed(made.roles)
     trees = schema.get("hierarchies", {})
@@ -264,7 +273,6 @@ def _read_otherwise(
     from sfumato.engines.reading import Reading
     from sfumato.policy.draft.change import change_reading, questions_in, with_questions
     from sfumato.policy.draft.change import change_roles as change_roles_in
-    from sfumato.policy.draft.draft import draft_of
 
     before = Reading() if whole else told_reading(desk).about("file")
     fields: dict[str, object] = {**before.given_fields(), **said}
@@ -276,7 +284,7 @@ def _read_otherwise(
     engine = _engine_said(text)
     told = Reading(**{**engine, **reading.given_fields()})  # type: ignore[arg-type]
     folder, now = desk.project.folder, profiles_of(desk)
-    made, anew = drafted(desk), draft_of(tried)
+    made, anew = drafted(desk), drafted(desk, tried)
     text = change_roles_in(text, after, _moved(text, now, after, made, anew), folder)
     changed = change_reading(text, told, now, after, folder)
     asked_before = {" ".join(one.text.split()) for one in made.asked}
@@ -289,6 +297,7 @@ def _read_otherwise(
     # Of what a new look asks, only what the earlier one did not: the rest is open or answered.
     marks = {" ".join(one.text.split()) for one in made.asked if one.marks}
     left = [one for one in still if one in (*asked_after, *marks) or one not in asked_before]
+    will_be_read_so(desk, changed, tried)
     return with_questions(
         changed, [*left, *(words for words in asked_after if words not in asked_before)]
     )

@@ -3,73 +3,23 @@
 from __future__ import annotations
 
 import re
-import socket
-import threading
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import uvicorn
 
-from sfumato.web.bench import Bench
-from sfumato.web.folder import Folder
-from sfumato.web.guard import Door
-from sfumato.web.server import make_app
-from tests.browser.conftest import PATIENCE
-from tests.web.small_project import Here, small_project
+from tests.browser.open_workbench import Open, opened_workbench
+from tests.web.small_project import small_project
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
-
-
-@dataclass
-class Open:
-    """The workbench in a browser, and what the browser complained about."""
-
-    page: Page
-    home: str
-    bench: Bench
-    errors: list[str] = field(default_factory=list)
-
-    def go(self, path: str) -> None:
-        self.page.goto(self.home + path)
-
-    def text(self) -> str:
-        return self.page.locator("#policy-text").input_value()
-
-    def until(self, place: str, words: str) -> None:
-        """Wait until a place of the page says something."""
-        self.page.locator(place, has_text=words).wait_for(timeout=PATIENCE)
+    from playwright.sync_api import Browser
 
 
 @pytest.fixture
 def workbench(browser: Browser, tmp_path: Path) -> Iterator[Open]:
-    project = small_project(tmp_path)
-    here = Here(tmp_path, project)
-    bench = Bench(Folder(tmp_path, project.folder), project, here, here)  # type: ignore[arg-type]
-    listening = socket.create_server(("127.0.0.1", 0))
-    port: int = listening.getsockname()[1]
-    door = Door(port)
-    server = uvicorn.Server(uvicorn.Config(make_app(bench, door), log_level="critical"))
-    running = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    running.start()
-    context = browser.new_context(viewport={"width": 1400, "height": 900})
-    context.set_default_timeout(PATIENCE)
-    page = context.new_page()
-    opened = Open(page, f"http://127.0.0.1:{port}", bench)
-    page.on("console", lambda said: opened.errors.append(said.text) if said.type == "error" else 0)
-    page.on("pageerror", lambda error: opened.errors.append(str(error)))
-    while not server.started:
-        time.sleep(0.02)
-    page.goto(door.address)
-    yield opened
-    context.close()
-    server.should_exit = True
-    running.join(10)
-    assert opened.errors == []
+    with opened_workbench(browser, small_project(tmp_path)) as opened:
+        yield opened
 
 
 def test_form_and_text_follow_each_other(workbench: Open) -> None:

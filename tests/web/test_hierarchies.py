@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pyarrow.csv as pa_csv
@@ -13,12 +14,23 @@ from sfumato.policy.draft.draft import draft_policy
 from sfumato.policy.model import Policy
 from sfumato.schema.recipes import Intervals, Taxonomy
 from sfumato.web import hierarchies
+from sfumato.web.bench import Bench
 from sfumato.web.desk import Desk
+from sfumato.web.folder import Folder
 from sfumato.web.hierarchies import Branch
 from sfumato.web.project import FOLDER, Project
 from tests.web.conftest import Visitor
+from tests.web.small_project import Here
 
 PEOPLE = 700
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    """A workbench that does its tasks here."""
+    project = Project.open(tmp_path / FOLDER)
+    here = Here(tmp_path, project)
+    return Bench(Folder(tmp_path, project.folder), project, here, here)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +71,7 @@ def test_an_edited_tree_is_a_file_that_the_policy_names_and_the_shell_reads(desk
     keep(desk, "marital", hierarchies.edit(desk, "marital", "move", 1, [first, second], "both"))
     seen = hierarchies.see(desk, "marital")
     assert (seen.kind, seen.height, seen.editable) == ("taxonomy", 1, True)
+    assert pickle.loads(pickle.dumps(seen)) == seen  # which is how a worker sends it
     assert sorted(leaves(seen.roots)) == sorted(values)
     both = next(one for one in seen.roots if one.label == "both")
     assert {one.label for one in both.inner} == {first, second}

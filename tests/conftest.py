@@ -33,6 +33,9 @@ os.environ.setdefault("SPARK_LAUNCHER_OPTS", QUICK_JAVA)
 os.environ.setdefault("PYSPARK_SUBMIT_ARGS", f"--driver-java-options '{QUICK_JAVA}' pyspark-shell")
 
 
+DEAR = ("deal", "relative")  # to compile
+
+
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """A file's tests go to one worker: no two compile the same functions at the same time.
@@ -46,7 +49,11 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     class ByFile(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
             file = nodeid.split("::")[0]
-            return next((kind for kind in ("spark", "deal", "relative") if kind in nodeid), file)
+            if "spark" in nodeid:
+                return "spark"
+            # A test of relative threat may speak of dealings: its file says what it compiles.
+            dear = (kind for where in (file, nodeid) for kind in DEAR if kind in where)
+            return next(dear, file)
 
     config.option.loadscopereorder = False  # in the order of collection, see below
     return ByFile(config, log)

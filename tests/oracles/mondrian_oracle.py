@@ -232,8 +232,9 @@ def bounds_in(table: Table, column: int, code: int) -> list[Value]:
 
 
 def has_one_person(table: Table, column: int, bound: Value) -> bool:
-    values = table.counts.quasi[column].values
-    return sum(values[person.quasi[column]] == bound for person in everybody(table)) == 1
+    values, counts = table.counts.quasi[column].values, table.counts
+    codes = zip(counts.codes[column].tolist(), counts.n.tolist(), strict=True)
+    return sum(n for code, n in codes if values[code] == bound) == 1
 
 
 def partition(

@@ -109,7 +109,8 @@ def judge_traces(traces: Floats) -> tuple[Floats, Floats, Floats]:
         with np.errstate(divide="ignore", invalid="ignore"):
             bulk = stats.ess(moved, chain_axis=0, draw_axis=1, method="bulk")
             mean = stats.ess(moved, chain_axis=0, draw_axis=1, method="mean")
-            mcse[moving] = stats.mcse(moved, chain_axis=0, draw_axis=1, method="mean")
+            # ArviZ's own error of a mean, which would count the effective draws once more.
+            mcse[moving] = moved.std(axis=(0, 1), ddof=1) / np.sqrt(mean)
         ess[moving] = np.nan_to_num(np.fmin(bulk, mean), nan=0.0)
     return rhat, ess, mcse
 

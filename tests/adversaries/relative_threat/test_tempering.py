@@ -26,7 +26,7 @@ from sfumato.adversaries.relative_threat.chains import (
 from sfumato.adversaries.relative_threat.columns import domains_of
 from sfumato.adversaries.relative_threat.model import DirichletWeights
 from sfumato.adversaries.relative_threat.samplers import BucketChains
-from sfumato.adversaries.relative_threat.tempering import TemperedChains
+from sfumato.adversaries.relative_threat.tempering import TemperedChains, _unequal_shares
 from sfumato.errors import ResourceError
 from sfumato.report.sections.relative_threat import relative_document
 from sfumato.schema.domain import Domain
@@ -79,7 +79,7 @@ def independent(truth: dict[tuple[int, ...], float], many: int) -> float:
 def test_every_dealing_is_drawn_as_often_as_it_is_likely(case: str) -> None:
     truth = dealings(CASES[case])
     assert len(truth) == 192
-    sampler = TemperedChains(model(CASES[case]), 4, 0)
+    sampler = TemperedChains(model(CASES[case]), 4, 1)
     sampler.warm_up(100)
     traces = sampler.stage(8_000, 1, np.arange(4))
     assert sampler.ladders[0].powers[0] == 1
@@ -160,6 +160,36 @@ def test_the_lowest_power_is_one_at_which_chains_leave_the_world_they_are_in() -
     assert len(worlds) > 1
 
 
+@pytest.mark.parametrize("worlds", ["AAAB", "AABB", "ABBB"])
+def test_how_many_began_in_a_world_is_not_taken_for_its_weight(
+    worlds: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lowest power at which nobody leaves a world: climbs tell nothing of how likely it is."""
+    monkeypatch.setattr(TemperedChains, "_lowest_power", lambda self: 0.8)
+    buckets = model([((0, 1), (ONE, OTHER))] * 30)
+    dealt = {"A": np.tile([0, 1], 30), "B": np.tile([1, 0], 30)}
+    begun = [buckets.ladder(np.ones(1), dealt[one][None], [at]) for at, one in enumerate(worlds)]
+    sampler = TemperedChains(buckets, 4, 0, begun)
+    sampler.warm_up(50)
+    for sweeps in (100, 200):
+        traces = sampler.stage(sweeps, 1, np.arange(sampler.pool))
+        assert judge_traces(traces[0])[0].max() > 1.5
+
+
+def test_on_a_long_ladder_all_ensembles_have_all_worlds_in_unequal_shares() -> None:
+    rng = np.random.default_rng(0)
+    rare = np.arange(32) % 4 == 3  # eight climbs of 32 came to the second world
+    counts = np.where(rare[:, None], [9.0, 1.0, 5.0], [1.0, 9.0, 5.0]) + rng.normal(size=(32, 3))
+    shares = [rare[climbs].mean() for climbs in _unequal_shares(counts, 4, 60, 0)]
+    assert min(shares) > 0
+    assert max(shares) > 0.5
+    assert sorted(shares)[2] < 0.3
+    short = [set(climbs.tolist()) for climbs in _unequal_shares(counts, 4, 16, 0)]
+    assert sum(map(len, short)) == len(set.union(*short)) == 32
+    same = _unequal_shares(np.ones((32, 3)), 4, 16, 0)
+    assert [climbs[0] for climbs in same] == [0, 8, 16, 24]
+
+
 def test_chains_begin_at_opposite_ends_whichever_column_tells_people_apart() -> None:
     sampler = BucketChains(model([((0, 1), ((0, 0), (0, 1)))] * 8), 4, 0)
     one, other = (sampler.ladders[chain].has[0] for chain in (1, 3))
@@ -208,9 +238,10 @@ class IndependentDraws:
         round_trips: tuple[int, ...],
         seconds_of_a_sweep: float = 0.0,
         longest: float = math.inf,
+        rungs: int = 2,
     ) -> None:
         self._longest = longest  # stage that there is time for
-        self.tempering = Tempering(2, 0.5, 0.5, round_trips)
+        self.tempering = Tempering(rungs, 32, 0.5, 0.5, round_trips)
         self._rng, self._seconds = np.random.default_rng(0), seconds_of_a_sweep
 
     def warm_up(self, sweeps: int) -> None:
@@ -236,6 +267,7 @@ def test_ensembles_that_agree_without_a_round_trip_have_not_converged() -> None:
     apart = IndependentDraws((3, 0, 0, 1)).run(sweeps=800)
     assert not apart.converged
     assert "ensembles without a round trip 2 (0 wanted)" in apart.reason
+    assert IndependentDraws((3, 0, 0, 1), rungs=40).run(sweeps=800).converged
 
 
 def test_a_stage_that_would_end_too_late_is_not_begun() -> None:

@@ -126,12 +126,13 @@ def run_ladder(
     """Run a ladder on for `iterations` (from, to).
 
     In each the replicas on `rungs` (from, to) are swept, that at power 1 `at_one` times, which is
-    what is recorded; then neighbours are exchanged, unless rungs are swept elsewhere too: those
-    who do so end an iteration by one on no rung (0, 0). `steps` are those of `deal_steps`.
+    what is recorded (without chances where the record has no room for them); then neighbours are
+    exchanged, unless rungs are swept elsewhere too: those who do so end an iteration by one on no
+    rung (0, 0). `steps` are those of `deal_steps`.
     """
     low, high = rungs
     recording = low == 0 and high > 0 and len(record.sums) > 0
-    now = np.zeros(buckets.slot_begins[-1] if recording else 0)
+    now = np.zeros(record.sums.shape[1] if recording else 0)
     room = _room(buckets, len(step_begins) - 2)
     # The highest power is that at which weights are farthest from 1.
     by_logs = need_logs(ladder.tables[0], buckets.place.shape[1])

@@ -34,26 +34,29 @@ from sfumato.progress import Ticker
 # (Weiss 2013; Deonovic and Smith 2017).
 
 RHAT, ESS, CHAINS, SWEEPS = 1.01, 400.0, 4, 32_000
+FEW_RUNGS = 16  # of a ladder on which round trips take little
 
 
 @dataclass(frozen=True)
 class Tempering:
     """Of tempered ensembles: the ladder of powers, and how replicas moved along it.
 
+    `climbs` are independent ways up from the lowest power, whose dealings ensembles began with.
     `exchanged` is the share of exchanges accepted between the two neighbours that exchange least.
     `round_trips`, by ensemble: how often a replica went from power 1 to the lowest and back, in the
     iterations that count.
     """
 
     rungs: int
+    climbs: int
     lowest_power: float
     exchanged: float
     round_trips: tuple[int, ...]
 
     @property
     def stood_apart(self) -> int:
-        """Ensembles without a round trip: what they hold at power 1 never came from the lowest."""
-        return self.round_trips.count(0)
+        """Ensembles without a round trip, where rungs are so few that all should have made some."""
+        return self.round_trips.count(0) if self.rungs <= FEW_RUNGS else 0
 
 
 @dataclass(frozen=True)

@@ -13,11 +13,18 @@ would bias the draws:
   which they agree how many people with each value of a column have each sensitive value, and others
   begun elsewhere agree with them;
 - the rungs: the spread of log chances along a pass upwards says how far apart two may stand that
-  exchange half of the time; after a pilot they are moved so that all pairs are refused alike.
+  exchange half of the time; after a pilot they are moved so that all pairs are refused alike;
+- what replicas begin with: dealings of many climbs from the lowest power to 1, each independent of
+  the last. An ensemble has those of climbs that came to much the same, and to something else than
+  those of the next. Where rungs are many, half of its replicas are of all climbs, so that what is
+  likely soon stands at power 1 in each ensemble.
 
-Of all iterations the first quarter is left out. How often a replica went from power 1 to the
-lowest and back (round trips) is reported: states that are seldom changed for others have rough
-weights.
+So R-hat judges weights, too: as long as how often a state is seen follows from how many replicas
+began in it, and not from its chance, ensembles see it more or less often and disagree. States that
+no climb came to are not known of; with 32 climbs one that every tenth comes to is missed once in
+thirty times. Of all iterations the first quarter is left out. How often a replica went from power 1
+to the lowest and back (round trips) is reported: where rungs are many it is seldom, and weights of
+states that hardly differ are rough then, as errors tell.
 
 Stands apart: another way of running what `samplers` has, which few releases need.
 """
@@ -31,9 +38,11 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato.adversaries.relative_threat.bucketized import Bucketized, BucketModel, PowerLadder
 from sfumato.adversaries.relative_threat.chains import (
+    FEW_RUNGS,
     FIRST,
     StageClock,
     Tempering,
@@ -46,7 +55,9 @@ from sfumato.numbers import Floats, Ints
 AT_ONE = 10  # sweeps at power 1 of an iteration, whose chances are averaged
 LOWER, AGREE = 0.05, 1.1  # steps of power down to where R-hat is below
 SEARCH_SWEEPS = 300  # at a power, the first third left out
-SCAN_POWERS, SCAN_SWEEPS = 25, 60
+CLIMBS = 8  # of a chain
+MELT = 200  # sweeps at the lowest power between two climbs
+SCAN_POWERS, SCAN_SWEEPS = 25, 60  # of a climb
 APART = 0.954  # steps of power, in standard deviations of log chance, exchanged half of the time
 REFUSED = 0.5  # of proposed exchanges
 PILOT = 60  # iterations
@@ -59,7 +70,8 @@ FEW = 16  # counts on which chains are to agree at the lowest power
 def shortest_run(buckets: BucketModel) -> float:
     """How many sweeps the shortest run takes: a guess, for rungs grow as the root of people."""
     rungs = math.sqrt(len(buckets.member)) / 2
-    ladder = 2 * SEARCH_SWEEPS + SCAN_POWERS * SCAN_SWEEPS + PILOT * rungs
+    climbs = CLIMBS * (MELT + SCAN_POWERS * SCAN_SWEEPS)
+    ladder = 2 * SEARCH_SWEEPS + climbs + PILOT * rungs
     return ladder + 3 * FIRST * (rungs + AT_ONE - 1)
 
 
@@ -99,6 +111,7 @@ class TemperedChains(BucketChains):
         round_trips = self._round_trips[-1] - self._round_trips[max(len(self._round_trips) - 3, 0)]
         return Tempering(
             len(powers),
+            self.chains * CLIMBS,
             float(powers[-1]),
             float(1 - self._refused().max()),
             tuple(round_trips.tolist()),
@@ -142,6 +155,7 @@ class TemperedChains(BucketChains):
         seed = [self._seed, 8, chain, place]
         ladder = self.buckets.ladder(np.array([power]), before.has[before.replica[:1]], seed)
         record = self._record(sweeps, 1, self._slots[:0])
+        record = record._replace(sums=record.sums[:, :0].copy())  # chances are not asked for
         self._run_ladder(ladder, (0, sweeps), (0, 1), 1, record)
         self.ladders[chain] = ladder
         return record
@@ -177,21 +191,30 @@ class TemperedChains(BucketChains):
     def _scan(self, lowest: float) -> tuple[Floats, list[Ints]]:
         """Up from the lowest power: rungs by the spread of log chances, and dealings for them."""
         passed = np.linspace(lowest, 1.0, SCAN_POWERS)
+        people = len(self.buckets.member)
 
-        def climb(chain: int) -> tuple[Floats, Ints]:
-            variance, left = np.empty(len(passed)), []
-            for place, power in enumerate(passed.tolist()):
-                record = self._at_power(chain, 100 + place, power, SCAN_SWEEPS)
-                variance[place] = record.log_chances[SCAN_SWEEPS // 3 :].var()
-                left.append(self.ladders[chain].has[0])
-            return variance, np.array(left)
+        def climb(chain: int) -> tuple[Floats, npt.NDArray[np.int32], Floats]:
+            variance = np.empty((CLIMBS, len(passed)))
+            left = np.empty((CLIMBS, len(passed), people), dtype=np.int32)
+            counts = np.empty((CLIMBS, len(self.buckets.start)))
+            for number in range(CLIMBS):
+                first = 100 * (number + 1)
+                self._at_power(chain, first + len(passed), lowest, MELT)
+                for place, power in enumerate(passed.tolist()):
+                    record = self._at_power(chain, first + place, power, SCAN_SWEEPS)
+                    variance[number, place] = record.log_chances[SCAN_SWEEPS // 3 :].var()
+                    left[number, place] = self.ladders[chain].has[0]
+                counts[number] = record.kept[len(record.kept) // 3 :].mean(axis=0)
+            return variance, left, counts
 
         climbed = side_by_side(climb, self.chains)
-        spread = np.sqrt(np.mean([variance for variance, _ in climbed], axis=0))
+        variances, left, counts = (np.concatenate(all_of) for all_of in zip(*climbed, strict=True))
+        spread = np.sqrt(variances.mean(axis=0))
         steps = np.diff(passed) * (spread[1:] + spread[:-1]) / 2
         powers = _evenly(passed[::-1], steps[::-1] / APART)
         nearest = np.abs(passed[:, None] - powers).argmin(axis=0)
-        return powers, [left[nearest] for _, left in climbed]
+        begun = _unequal_shares(counts, self.chains, len(powers), self._seed)
+        return powers, [left[climbs, nearest].astype(np.int64) for climbs in begun]
 
     # -- iterations --------------------------------------------------------------------------------
 
@@ -236,6 +259,27 @@ class TemperedChains(BucketChains):
         log_chance = np.array([record.log_chances for record in joined])
         whole = np.stack([pool.mean(axis=2), log_chance], axis=2)
         return [pool[:, :, watched], self._learner(self._slots[watched]), whole]
+
+
+def _unequal_shares(counts: Floats, chains: int, rungs: int, seed: int) -> list[Ints]:
+    """Which climb's dealing each ensemble begins with on each rung, by what the climbs came to.
+
+    Climbs are put in order along the line on which their counts differ most, and every ensemble has
+    a stretch of its own. On a long ladder every other rung is for all climbs.
+    """
+    apart = counts - counts.mean(axis=0)
+    along, lengths, _ = np.linalg.svd(apart, full_matrices=False)
+    line = along[:, 0] * np.sign(along[np.abs(along[:, 0]).argmax(), 0])
+    # What rounding decides is not decided by the machine.
+    order = np.argsort(np.round(line, 6) if lengths[0] > 0 else 0 * line, kind="stable")
+    pairs = np.arange(rungs) // 2
+    begun = []
+    for chain, own in enumerate(np.split(order, chains)):
+        others = np.random.default_rng([seed, 10, chain]).permutation(order)
+        mixed = others[pairs % len(others)]
+        is_own = (np.arange(rungs) % 2 == 0) | (rungs <= FEW_RUNGS)
+        begun.append(np.where(is_own, own[pairs % len(own)], mixed))
+    return begun
 
 
 def _agree(counts: Floats) -> bool:

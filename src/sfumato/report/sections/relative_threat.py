@@ -366,7 +366,8 @@ def _how(threat: RelativeThreat) -> Section:
                 f" Each ensemble has {ladder.rungs} rungs down to the power "
                 f"{ladder.lowest_power:.2f}, of which neighbours exchange at least "
                 f"{ladder.exchanged:.0%} of the time, and made at least "
-                f"{min(ladder.round_trips):,} round trips between its ends."
+                f"{min(ladder.round_trips):,} round trips between its ends; together they began "
+                f"with what {ladder.climbs} independent climbs from the lowest power came to."
             )
         for name, share in (("Geweke", diagnostics.geweke), ("Weiss", diagnostics.weiss)):
             if share is not None:

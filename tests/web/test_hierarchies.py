@@ -192,6 +192,31 @@ def test_a_rule_becomes_a_tree_that_says_the_same(desk: Desk) -> None:
     assert [level.labels for level in after.levels] == [level.labels for level in before.levels]
 
 
+def test_a_sensitive_column_is_published_at_a_level_that_is_there(desk: Desk) -> None:
+    assert hierarchies.see(desk, "income").published_at == 1
+    policy = hierarchies.publish_at(desk, "income", 2)
+    desk.project.policy_file.write_text(policy, encoding="utf-8")
+    schema = desk.policy().schema
+    assert schema is not None
+    assert schema.levels == {"income": 2}
+    said = {"kind": "intervals", "widths": "10000"}
+    desk.project.policy_file.write_text(
+        hierarchies.set_rule(desk, "income", said), encoding="utf-8"
+    )
+    assert hierarchies.see(desk, "income").published_at == 1
+    assert desk.table().people == PEOPLE
+    for column, level, told in (("income", 2, "levels 0 to 1"), ("age", 1, "not sensitive")):
+        with pytest.raises(InputError, match=told):
+            hierarchies.publish_at(desk, column, level)
+
+
+def test_a_hierarchy_keeps_to_the_limits_of_its_column(desk: Desk) -> None:
+    text = (desk.state().policy or "") + "\n[schema.limits]\nage = { finest = 2 }\n"
+    desk.project.policy_file.write_text(text, encoding="utf-8")
+    with pytest.raises(SfumatoError, match="finest"):
+        hierarchies.set_rule(desk, "age", {"kind": "suppression"})
+
+
 def test_of_many_values_the_largest_are_shown_and_others_found(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -135,12 +135,8 @@ async def _roles(request: Request) -> Response:
         text = await bench.quick.ask(roles.change_roles, _roles_given(form))
         if text != state.policy:
             state = bench.project.save_policy(text, form.revision)
-    except WorkError as error:
-        problem = str(error)
-    except Stale:
-        if not is_live(request):
-            raise
-        problem = "Another tab has changed the policy meanwhile; this is what is saved now."
+    except (WorkError, Stale) as error:
+        problem = _told(request, error)
     if is_live(request) or problem:
         return await _step(request, bench, state, problem)
     return RedirectResponse("/data", 303)
@@ -328,13 +324,18 @@ async def _edit(request: Request) -> Response:
         previous = await bench.quick.ask(hierarchies.file_of, name)
         text = await bench.quick.ask(hierarchies.name_tree, name, file)
         state = bench.project.save_policy(text, form.revision)
-    except (WorkError, SfumatoError) as error:
-        problem = str(error)
-    except Stale:
-        if not is_live(request):
-            raise
-        problem = "Another tab has changed the policy meanwhile; this is what is saved now."
+    except (WorkError, SfumatoError, Stale) as error:
+        problem = _told(request, error)
     return await _hierarchy(request, bench, name, problem, previous if what != "use" else "")
+
+
+def _told(request: Request, error: Exception) -> str:
+    """Why something could not be saved; that another tab was faster has a page of its own."""
+    if not isinstance(error, Stale):
+        return str(error)
+    if not is_live(request):
+        raise error
+    return "Another tab has changed the policy meanwhile; this is what is saved now."
 
 
 def _picked(form: Form, what: str) -> tuple[int, list[str]]:
@@ -366,8 +367,8 @@ async def _propose(request: Request) -> Response:
             file = bench.project.add_hierarchy(name, made.tree)
             text = await bench.quick.ask(hierarchies.name_tree, name, file)
         bench.project.save_policy(text or "", form.revision)
-    except (WorkError, SfumatoError) as error:
-        problem = str(error)
+    except (WorkError, SfumatoError, Stale) as error:
+        problem = _told(request, error)
     return await _hierarchy(request, bench, name, problem, previous)
 
 
@@ -385,10 +386,14 @@ async def _rule(request: Request) -> Response:
     bench, form = bench_of(request), await read_form(request)
     name, problem = form.text("name"), ""
     try:
-        text = await bench.quick.ask(hierarchies.set_rule, name, _rule_said(form))
+        if "published-at" in form:
+            level = form.whole("published-at")
+            text = await bench.quick.ask(hierarchies.publish_at, name, level)
+        else:
+            text = await bench.quick.ask(hierarchies.set_rule, name, _rule_said(form))
         bench.project.save_policy(text, form.revision)
-    except (WorkError, SfumatoError) as error:
-        problem = str(error)
+    except (WorkError, SfumatoError, Stale) as error:
+        problem = _told(request, error)
     return await _hierarchy(request, bench, name, problem, "")
 
 

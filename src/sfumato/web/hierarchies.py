@@ -10,7 +10,7 @@ Stands apart: tasks for a worker; the server asks for them by name and loads non
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sfumato.errors import InputError, SchemaError, quoted
@@ -83,6 +83,7 @@ class HierarchySeen:
     groups: tuple[tuple[str, ...], ...] = ()
     query: str = ""
     problem: str = ""
+    published_at: int = 0  # the level of a sensitive column
 
 
 @dataclass(frozen=True)
@@ -142,6 +143,8 @@ def _column(desk: Desk, name: str, recipe: Hierarchy | None = None) -> _ColumnOf
 
 def see(desk: Desk, column: str, query: str = "") -> HierarchySeen:
     """Task: the hierarchy that the policy gives a column."""
+    from sfumato.policy.draft.change import level_of
+
     problem = ""
     try:
         found = _column(desk, column)
@@ -153,7 +156,8 @@ def see(desk: Desk, column: str, query: str = "") -> HierarchySeen:
         problem, recipe = str(error), suppression()
         found = _column(desk, column, recipe)
         levels = found.bound(recipe)
-    return _seen(found, recipe, levels, query, problem)
+    at = level_of(desk.state().policy or "", column)
+    return replace(_seen(found, recipe, levels, query, problem), published_at=at)
 
 
 def _seen(
@@ -302,7 +306,8 @@ def propose(desk: Desk, column: str, levels: int | None) -> Proposed:
     text = desk.state().policy
     assert text is not None
     changed = change_hierarchy(text, column, made.hierarchy, desk.project.folder, made.why)
-    return Proposed(made.why, changed, None)
+    fitted = _fitted(desk, changed, _column(desk, column, made.hierarchy))
+    return Proposed(made.why, fitted, None)
 
 
 def name_tree(desk: Desk, column: str, file: str) -> str:
@@ -314,9 +319,36 @@ def name_tree(desk: Desk, column: str, file: str) -> str:
     changed = change_hierarchy(text, column, file, desk.project.folder)
     schema = check(changed, desk.project.folder).schema
     assert schema is not None
-    found = _column(desk, column, schema.hierarchies[column])
-    schema.hierarchies[column].bind(found.domain)
-    return changed
+    return _fitted(desk, changed, _column(desk, column, schema.hierarchies[column]))
+
+
+def _fitted(desk: Desk, text: str, found: _ColumnOfTree) -> str:
+    """The policy's text, if what it says of a column's levels fits them.
+
+    A sensitive column that was published at a level that is no more is published at the last one.
+    """
+    from sfumato.policy.draft.change import change_level, check, level_of
+
+    name = found.profile.name
+    recipe = found.schema.hierarchy(name)
+    levels = recipe.bind(_thinned(found, recipe)[0])
+    schema = check(text, desk.project.folder).schema
+    if schema is not None and name in schema.limits:
+        schema.limits[name].bind(recipe, levels)
+    if level_of(text, name) > levels.height - 2:
+        return change_level(text, name, levels.height - 2, desk.project.folder)
+    return text
+
+
+def publish_at(desk: Desk, column: str, level: int) -> str:
+    """Task: the policy's text with another level at which a sensitive column is published."""
+    from sfumato.policy.draft.change import change_level
+
+    found = _column(desk, column)
+    height = found.bound(found.schema.hierarchy(column)).height - 2
+    if not 0 <= level <= height:
+        raise InputError(f"level {level} is not there; the hierarchy has the levels 0 to {height}")
+    return change_level(desk.state().policy or "", column, level, desk.project.folder)
 
 
 # -- rules -----------------------------------------------------------------------------------------
@@ -419,8 +451,6 @@ def try_rule(desk: Desk, column: str, said: Mapping[str, str]) -> tuple[LevelCou
 
 def _thinned(found: _ColumnOfTree, recipe: Hierarchy) -> tuple[Domain, Sequence[int]]:
     """Of very many numbers one for each of the finest ranges, with the rows of all in it."""
-    from dataclasses import replace
-
     import numpy as np
 
     from sfumato.schema.recipes import Intervals
@@ -439,7 +469,6 @@ def _thinned(found: _ColumnOfTree, recipe: Hierarchy) -> tuple[Domain, Sequence[
             place = 2 * place + (numbers >= float(end))
     _, first, group = np.unique(place, return_index=True, return_inverse=True)
     rows = np.bincount(group, weights=np.asarray(found.rows[: domain.placed])).astype(np.int64)
-    thin = replace(domain, values=tuple(domain.values[at] for at in first))
     order = np.argsort(first)
     thin = replace(domain, values=tuple(domain.values[at] for at in first[order]))
     return thin, rows[order].tolist()
@@ -451,7 +480,6 @@ def set_rule(desk: Desk, column: str, said: Mapping[str, str]) -> str:
 
     recipe = rule_of(said)
     found = _column(desk, column, recipe)
-    recipe.bind(_thinned(found, recipe)[0])
     text = desk.state().policy
     assert text is not None
-    return change_hierarchy(text, column, recipe, desk.project.folder)
+    return _fitted(desk, change_hierarchy(text, column, recipe, desk.project.folder), found)

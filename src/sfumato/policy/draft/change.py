@@ -18,7 +18,7 @@ from sfumato.policy.draft.bounds import Fit, bounds, fit_quasi, fit_sensitive
 from sfumato.policy.draft.guess import RoleGuess
 from sfumato.policy.draft.page import QUESTIONS, note_lines
 from sfumato.policy.draft.profile import Profile
-from sfumato.policy.edit_text import PolicyText
+from sfumato.policy.edit_text import PolicyText, said_in
 from sfumato.policy.model import Policy
 from sfumato.policy.toml import parse_policy
 from sfumato.policy.toml_text import toml_value
@@ -182,8 +182,7 @@ def change_hierarchy(
 ) -> str:
     """The policy with another hierarchy of a column: a rule, or the file that lists it.
 
-    None leaves it without one. What limits and levels said of the old one's levels goes with it
-    where it no longer fits.
+    None leaves it without one.
     """
     edit = PolicyText(text)
     if role_in(_schema_of(edit), column) not in ("quasi", "sensitive"):
@@ -199,9 +198,34 @@ def change_hierarchy(
         _set_recipe(edit, column, recipe, why)
     else:
         edit.remove("schema", "hierarchies", column)
+        edit.remove("schema", "levels", column)  # there is none to speak of
     changed = edit.text()
     check(changed, folder)
     return changed
+
+
+def change_level(text: str, column: str, level: int, folder: Path) -> str:
+    """The policy with another level at which a sensitive column is judged and published."""
+    edit = PolicyText(text)
+    if role_in(_schema_of(edit), column) != "sensitive":
+        raise InputError(
+            f"column {column!r} is not sensitive; how far others are coarsened is what is searched "
+            "for"
+        )
+    if level:
+        edit.set("schema", "levels", column, value=level)
+    else:
+        edit.remove("schema", "levels", column)
+    changed = edit.text()
+    check(changed, folder)
+    return changed
+
+
+def level_of(text: str, column: str) -> int:
+    """The level at which a policy's text has a sensitive column judged and published."""
+    levels = said_in(text, "schema").get("levels", {})
+    level = levels.get(column, 0) if isinstance(levels, dict) else 0
+    return level if isinstance(level, int) else 0
 
 
 def _schema_of(edit: PolicyText) -> Mapping[str, object]:

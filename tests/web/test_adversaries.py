@@ -322,4 +322,4 @@ def test_forms_know_the_columns(desk) -> None:
     told = describe_release(desk, 1)
     assert told.quasi == ("age", "zip")
     assert set(told.sensitive["disease"]) == {"cold", "ulcer", "HIV", HOSTILE}
-    assert any(text.startswith("130") for text in told.examples["zip"])
+    assert set(told.examples) == {"age", "zip"}

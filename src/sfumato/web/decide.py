@@ -24,7 +24,7 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError, quoted
 from sfumato.report.document import Sheet
-from sfumato.web.bench import Bench, Form, bench_of, page, read_form
+from sfumato.web.bench import Bench, Form, bench_of, fragment, page, read_form
 from sfumato.web.chosen import chosen_point
 from sfumato.web.shell import path_word, reading_words, shell_line
 from sfumato.web.shown import sheet_html
@@ -218,7 +218,7 @@ async def show_decision(request: Request) -> Response:
         return page(request, "decide_nothing.html")
     point = chosen_point(bench, form)
     screen = await bench.quick.ask(read_decision, point)
-    name, by = form.text("folder") or f"release-{point}", form.text("by")
+    name, by = form.text("folder") or _free_name(bench, point), form.text("by")
     return page(
         request,
         "decide.html",
@@ -233,6 +233,21 @@ async def show_decision(request: Request) -> Response:
         decided=sheet_html(_decided(history_of(bench))),
         done=form.text("done"),
     )
+
+
+def _free_name(bench: Bench, point: int) -> str:
+    """A folder that is not there yet."""
+    names = [f"release-{point}", *(f"release-{point}-{n}" for n in range(2, 100))]
+    return next((name for name in names if not (bench.folder.root / name).exists()), names[0])
+
+
+async def show_commands(request: Request) -> Response:
+    """The commands that make the same, as the form is filled in."""
+    bench, form = bench_of(request), await read_form(request)
+    screen = await bench.quick.ask(read_decision, chosen_point(bench, form))
+    name = form.text("folder").strip() or _free_name(bench, screen.point)
+    commands = export_commands(bench, screen, name, form.text("by").strip())
+    return fragment(request, "decide_commands.html", commands=commands)
 
 
 def history_of(bench: Bench) -> list[Mapping[str, object]]:
@@ -303,5 +318,6 @@ async def let_out(request: Request) -> Response:
 routes = [
     Route("/decide", show_decision),
     Route("/decide/report/{point}", show_report),
+    Route("/decide/commands", show_commands, methods=["POST"]),
     Route("/decide/export", let_out, methods=["POST"]),
 ]

@@ -383,11 +383,7 @@ def realistic_document(
     if binding is not None:
         worst = in_words(groups, binding, her.known)
         told = f"{worst[0].upper()}{worst[1:]}."
-    sections = [
-        Section(
-            f"How far a row moves her belief in {name}", "\n\n".join(filter(None, (words, told)))
-        )
-    ]
+    sections = [Section(f"How far a row moves her belief in {name}", told or words)]
     charts = _drawn(beliefs, epsilon, name)
     if charts:
         sections.append(Section("By how many outside records", "", (), charts))
@@ -428,10 +424,9 @@ def _drawn(beliefs: Beliefs, epsilon: float, name: str) -> tuple[Chart, ...]:
         return ()
     worst = f"What she believes in the group that moves her most: {name}"
     curve = f"Smallest epsilon against stubbornness: {name}"
-    return (
-        epsilon_chart(beliefs, epsilon, title=curve, asked=True),
-        belief_chart(beliefs, title=worst),
-    )
+    of_all = epsilon_chart(beliefs, epsilon, title=curve, asked=True)
+    drawable = any(isinstance(one, float) and one < inf for one in of_all.series[0].y)
+    return (*((of_all,) if drawable else ()), belief_chart(beliefs, title=worst))
 
 
 def _groups(release: Release, beliefs: Beliefs, broken: Bools) -> Section:

@@ -174,8 +174,10 @@ async def _in_a_moment(work: asyncio.Future[Found]) -> bool:
 
 def _thinking(request: Request) -> dict[tuple[str, int, str], asyncio.Future[PanelAnswer | str]]:
     """Answers that did not come in time for their page, by what was asked."""
-    found: dict[tuple[str, int, str], asyncio.Future[PanelAnswer | str]]
-    found = request.app.state.__dict__.setdefault("thinking", {})
+    state = request.app.state
+    if not hasattr(state, "thinking"):
+        state.thinking = {}
+    found: dict[tuple[str, int, str], asyncio.Future[PanelAnswer | str]] = state.thinking
     return found
 
 
@@ -243,15 +245,16 @@ async def compare(request: Request) -> Response:
         assert told
         return address
 
-    bench.begin("Comparing learner and attacker", work, page=address)
+    bench.begin("Comparing learner and attacker", work, page="/adversaries/relative")
     return RedirectResponse(address, 303)
 
 
 def _found(request: Request) -> dict[tuple[int, str, str], int | None]:
     """Which comparisons the runner has at hand, and in which process."""
-    found: dict[tuple[int, str, str], int | None] = request.app.state.__dict__.setdefault(
-        "compared", {}
-    )
+    state = request.app.state
+    if not hasattr(state, "compared"):
+        state.compared = {}
+    found: dict[tuple[int, str, str], int | None] = state.compared
     return found
 
 

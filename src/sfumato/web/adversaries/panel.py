@@ -18,6 +18,7 @@ from sfumato.web.shell import path_word
 if TYPE_CHECKING:
     from sfumato.release.release import Release
     from sfumato.report.document import Document, PolicyStatus, Section
+    from sfumato.schema.region import Region
     from sfumato.table import Table
     from sfumato.web.desk import Desk
 
@@ -57,11 +58,7 @@ def describe_release(desk: Desk, point: int) -> AttackedRelease:
     regions = described.regions_at_hand
     examples: dict[str, tuple[str, ...]] = {}
     for at, column in enumerate(described.columns):
-        shown: tuple[str, ...] = ()
-        if regions is not None:
-            parts = regions.parts[at]
-            shown = tuple(parts[code].text for code in range(min(len(parts), _VALUES)))
-        examples[column] = shown
+        examples[column] = () if regions is None else _values_in(regions.parts[at])
     sensitive: dict[str, tuple[str, ...]] = {}
     for name, groups in release.by_attribute.items():
         if name:
@@ -77,6 +74,18 @@ def describe_release(desk: Desk, point: int) -> AttackedRelease:
         examples,
         bool(described.noisy),
     )
+
+
+def _values_in(parts: Sequence[Region]) -> tuple[str, ...]:
+    """Values that the cells of a column name one by one; ranges name none."""
+    from sfumato.schema.region import ValueSet, text_of
+
+    found: dict[str, None] = {}
+    for code in range(min(len(parts), _VALUES)):
+        part = parts[code]
+        if isinstance(part, ValueSet) and len(found) < _VALUES:
+            found |= dict.fromkeys(text_of(value) for value in part.values)
+    return tuple(sorted(found))
 
 
 def table_of(desk: Desk, point: int) -> Table:

@@ -54,4 +54,4 @@ def compare_with_learner(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
         *(("--seconds", plain(seconds)) if seconds else ()),
         *(("--victim", told) if told else ()),
     ]
-    return answer(found.document(release.label, victims), shell_line("attack relative", *line))
+    return answer(found.document(f"release {point}", victims), shell_line("attack relative", *line))

@@ -18,6 +18,7 @@
   if (answer?.querySelector("[data-pending]") && form) workbench.soon(form);
   /* The address says what is on the page, so that it can be kept and reloaded. */
   answer?.addEventListener("arrived", () => {
+    document.getElementById("heard").textContent = answer.querySelector(".verdict, .warning")?.textContent ?? "";
     if (form) history.replaceState(null, "", `${form.getAttribute("action")}?${new URLSearchParams(new FormData(form))}`);
   });
 })();

@@ -23,7 +23,7 @@ from sfumato.web.project import FOLDER, Project
 from sfumato.web.server import make_app
 from tests.program import sfumato
 from tests.web.conftest import HERE, PORT, Visitor
-from tests.web.small_release import HOSTILE, InProcess, make_project
+from tests.web.small_release import DATA, HOSTILE, POLICY, InProcess, make_project
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +205,34 @@ def test_the_shown_command_makes_the_same_release(tmp_path: Path, monkeypatch) -
             tmp_path / "out" / "public" / name
         ).read_bytes()
     project.close()
+
+
+def test_the_commands_follow_the_form(open_bench) -> None:
+    fields = {"point": "1", "by": "Ada; rm -rf", "folder": "next year"}
+    answer = open_bench.live("/decide/commands", fields)
+    assert answer.status_code == 200
+    assert "--by &#39;Ada; rm -rf&#39;" in answer.text
+    assert "--out &#39;next year&#39; --seed" in answer.text
+
+
+def test_a_policy_that_names_files_finds_them_from_its_new_place(tmp_path, monkeypatch) -> None:
+    make_project(tmp_path)
+    (tmp_path / "register.csv").write_text(
+        "age,zip\n" + "".join(f"{20 + n % 40},{13050 + n % 35}\n" for n in range(900))
+    )
+    project = Project.open(tmp_path / FOLDER)
+    linked = '\n[[require]]\nkind = "k-map"\nk = 2\npopulation = "../register.csv"\n'
+    project.save_policy(POLICY + linked, project.state().revision)
+    rules = sf.Policy.load(project.policy_file)
+    assert rules.schema is not None
+    release = sf.generalize(sf.read(tmp_path / DATA, rules.schema), {"age": 2, "zip": 3})
+    release.save(project.release_folder(3), report=sf.audit(release, rules), policy=rules)
+    project.keep_point(3, {})
+    project.close()
+    decide.export_release(Desk(tmp_path, tmp_path / FOLDER), 3, "deep/er/out", "B. Owner")
+    monkeypatch.chdir(tmp_path)
+    run = sfumato("audit", "deep/er/out", "--policy", "deep/er/out/private/policy.toml")
+    assert run.returncode == 0, run.stderr
 
 
 def test_wrong_decisions_are_one_line(open_bench) -> None:

@@ -231,8 +231,13 @@ async def show_decision(request: Request) -> Response:
         commands=export_commands(bench, screen, name, by),
         history=history_of(bench),
         decided=sheet_html(_decided(history_of(bench))),
-        done=form.text("done"),
+        done=form.text("done") or _just_exported(bench),
     )
+
+
+def _just_exported(bench: Bench) -> bool:
+    errand = bench.errand
+    return errand is not None and errand.page == "/decide" and errand.status == "done"
 
 
 def _free_name(bench: Bench, point: int) -> str:

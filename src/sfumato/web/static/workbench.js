@@ -3,7 +3,7 @@
    data-live="URL" data-into="ID"   a form (or a control's form) whose answer replaces #ID as one types
    data-submit                      a control that sends its form when it is changed
    data-watch="URL"                 a part that asks for itself again until it is over (data-over)
-   data-copy                        a button that copies the text of the <code> beside it
+   data-copy                        a button that copies the text of the <pre><code> beside it
    data-shows="ID"                  a range or number whose value is told in #ID
 
    Parts that come later are made alive by arrive(part). */
@@ -108,9 +108,9 @@ const workbench = (() => {
       show();
     }
     for (const button of all("[data-copy]")) button.addEventListener("click", async () => {
-      const text = button.parentElement.querySelector("code")?.textContent ?? "";
+      const text = button.parentElement.querySelector("pre code")?.textContent ?? "";
       try { await navigator.clipboard.writeText(text); said("Copied."); }
-      catch { getSelection().selectAllChildren(button.parentElement.querySelector("code")); said("Press Ctrl-C to copy."); }
+      catch { getSelection().selectAllChildren(button.parentElement.querySelector("pre code")); said("Press Ctrl-C to copy."); }
     });
     for (const part of all("[data-watch]")) watch(part);
   };

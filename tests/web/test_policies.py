@@ -16,7 +16,7 @@ from sfumato.web.desk import Desk
 from sfumato.web.folder import Folder
 from sfumato.web.form_fields import criterion_cards, parsed, typed
 from sfumato.web.live_policy import price_policy, view_policy
-from sfumato.web.policies import DRAFT
+from sfumato.web.policies import DRAFT, read_draft
 from sfumato.web.policy_text import read_form, with_criterion, with_fields, without_criterion
 from sfumato.web.policy_view import PRICE, Filled, PolicyForm
 from tests.web.small_project import POLICY, Here, small_project
@@ -296,11 +296,13 @@ def test_a_wrong_text_is_one_line_and_is_not_lost(visitor) -> None:
     again = visitor.get("/policy")
     assert "k =   # people" in again.text
     assert "not saved yet" in again.text
-    assert visitor.bench.project.kept(DRAFT) == wrong
+    draft = read_draft(visitor.bench.project)
+    assert draft is not None
+    assert draft.text == wrong
     for number in ("0", "-1", "many", ""):
         sent = {**sent_by(read_form(POLICY)), "require.0.k": number, "text": POLICY}
         told = visitor.live("/policy/live", {**sent, "changed": "form"}).text
-        assert told.count('class="warning"') == 1
+        assert told.count('class="warning" dir') == 1
     assert visitor.post("/policy", {"action": "discard"}).status_code == 303
     assert visitor.bench.project.kept(DRAFT) is None
 
@@ -317,6 +319,26 @@ def test_two_tabs_do_not_lose_each_others_words(visitor) -> None:
     over = visitor.post("/policy", {"text": mine, "action": "text", "revision": visitor.revision})
     assert over.status_code == 303
     assert visitor.bench.project.state().policy == mine
+
+
+def test_what_was_typed_outlives_a_reload_and_never_replaces_newer_words(visitor) -> None:
+    typed_text = POLICY.replace("k = 3", "k = 8")
+    told = {"text": typed_text, "changed": "text", "revision": visitor.revision}
+    visitor.live("/policy/live", told)
+    again = visitor.get("/policy").text
+    assert "k = 8  # people" in again
+    assert "not saved yet" in again
+    assert "not saved yet" in visitor.get("/release").text
+    newer = POLICY.replace("# what was agreed", "# of another step")
+    visitor.bench.project.save_policy(newer, visitor.revision)
+    after = visitor.get("/policy").text
+    assert "# of another step" in after
+    assert "never saved" in after
+    assert "k = 8" in after  # still there to be read
+    visitor.live("/policy/live", {**told, "text": newer, "revision": visitor.revision})
+    assert read_draft(visitor.bench.project) is None
+    visitor.bench.project.keep(DRAFT, "[]")
+    assert visitor.get("/policy").status_code == 200
 
 
 def test_without_a_policy_the_page_says_where_to_begin(tmp_path: Path) -> None:

@@ -1,15 +1,16 @@
 """The step Policy: promises chosen and weighed, as a form and as the policy's own text.
 
-A text that cannot be a policy is never saved over one that is: it is kept aside as it was typed,
-and shown again with what is wrong in it.
+What is typed is kept aside until it is saved, so that neither a reload nor a mistake loses it; a
+text that cannot be a policy is never saved over one that is.
 
 Stands apart: one step of the workbench.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from starlette.requests import Request
@@ -18,14 +19,14 @@ from starlette.routing import Route
 
 from sfumato.web.bench import Bench, Form, bench_of, fragment, page, read_form
 from sfumato.web.policy_view import PRICE, TABLE, TOP, Choices, PolicyView
-from sfumato.web.project import Stale
+from sfumato.web.project import Project, Stale
 from sfumato.web.shell import path_word, reading_words, shell_line
 from sfumato.web.shown import section_html
 
 if TYPE_CHECKING:
     from sfumato.web.desk import Desk
 
-DRAFT = "draft.toml"  # a text with a mistake in it, kept aside
+DRAFT = "draft.json"  # what was typed and is not saved, and of which revision it is
 ELSEWHERE = (
     "Another tab, or an editor, has changed the project since this page was opened. Nothing was "
     "saved from here, and nothing is lost: this is the policy as you have it. Save it over what is "
@@ -74,13 +75,16 @@ def work_out_prices(desk: Desk, *, seconds: float) -> str:
 
 async def show(request: Request) -> Response:
     bench = bench_of(request)
-    draft = bench.project.kept(DRAFT)
-    view = await bench.quick.ask(look_at_policy, text=draft, point=_point(bench, ""))
-    return await _page(request, view, draft=draft is not None)
+    draft = read_draft(bench.project)
+    fresh = draft is not None and draft.revision == bench.project.state().revision
+    text = draft.text if draft is not None and fresh else None
+    view = await bench.quick.ask(look_at_policy, text=text, point=_point(bench, ""))
+    older = None if draft is None or fresh else draft.text
+    return await _page(request, view, draft=text is not None, older=older)
 
 
 async def live(request: Request) -> Response:
-    """What the text and its form say now; nothing is saved."""
+    """What the text and its form say now; it is kept aside until it is saved."""
     bench, form = bench_of(request), await read_form(request)
     changed = "text" if form.text("changed") == "text" else "form"
     view = await bench.quick.ask(
@@ -90,6 +94,7 @@ async def live(request: Request) -> Response:
         point=_point(bench, form.text("point")),
         everything="everything" in form,
     )
+    _keep_aside(bench.project, view.text, form.revision)
     redraw = "redraw" in form
     return fragment(
         request,
@@ -99,6 +104,7 @@ async def live(request: Request) -> Response:
         redraw=redraw,
         choices=await bench.quick.ask(all_choices) if redraw else None,
         top={field.name: field for field in TOP},
+        draft=read_draft(bench.project) is not None,
     )
 
 
@@ -118,15 +124,38 @@ async def save(request: Request) -> Response:
         point=_point(bench, form.text("point")),
     )
     if view.error:
-        bench.project.keep(DRAFT, view.text)
+        _keep_aside(bench.project, view.text, form.revision)
         return await _page(request, view, draft=True, status=422)
     try:
         bench.project.save_policy(view.text, form.revision)
     except Stale:
-        bench.project.keep(DRAFT, view.text)
+        _keep_aside(bench.project, view.text, bench.project.state().revision)
         return await _page(request, replace(view, error=ELSEWHERE), draft=True, status=409)
     bench.project.keep(DRAFT, None)
     return RedirectResponse("/policy", 303)
+
+
+@dataclass(frozen=True)
+class PolicyDraft:
+    """What was typed and is not saved; `revision` is what it was typed over."""
+
+    revision: str
+    text: str
+
+
+def read_draft(project: Project) -> PolicyDraft | None:
+    """What is kept aside, if anything is."""
+    try:
+        told = json.loads(project.kept(DRAFT) or "null")
+        return None if told is None else PolicyDraft(str(told["revision"]), str(told["text"]))
+    except (ValueError, KeyError, TypeError):
+        return None  # somebody changed the file
+
+
+def _keep_aside(project: Project, text: str, revision: str) -> None:
+    saved = (project.state().policy or "").replace("\r\n", "\n")
+    draft = json.dumps({"revision": revision, "text": text}, ensure_ascii=False)
+    project.keep(DRAFT, None if text == saved else draft)
 
 
 async def price(request: Request) -> Response:
@@ -143,7 +172,14 @@ async def price(request: Request) -> Response:
     return RedirectResponse("/policy#prices", 303)
 
 
-async def _page(request: Request, view: PolicyView, *, draft: bool, status: int = 200) -> Response:
+async def _page(
+    request: Request,
+    view: PolicyView,
+    *,
+    draft: bool,
+    older: str | None = None,
+    status: int = 200,
+) -> Response:
     bench = bench_of(request)
     form = await read_form(request)
     return page(
@@ -152,6 +188,7 @@ async def _page(request: Request, view: PolicyView, *, draft: bool, status: int 
         status=status,
         view=view,
         draft=draft,
+        older=older,
         choices=await bench.quick.ask(all_choices),
         top={field.name: field for field in TOP},
         points=[one.number for one in bench.project.points()],

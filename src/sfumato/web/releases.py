@@ -19,6 +19,7 @@ from starlette.routing import Route
 from sfumato.errors import InputError, quoted
 from sfumato.files import check_new_folder
 from sfumato.web.bench import Bench, bench_of, page, read_form
+from sfumato.web.policies import read_draft
 from sfumato.web.release_view import PointView, TriedView
 from sfumato.web.shell import path_word, reading_words, shell_line
 from sfumato.web.shown import section_html
@@ -63,17 +64,19 @@ async def show(request: Request) -> Response:
     """What was tried, and the form to try the policy as it is now."""
     bench = bench_of(request)
     view = await bench.quick.ask(look_at_tried, risk=request.query_params.get("risk", "mean"))
+    errand = bench.errand
+    if errand is not None and errand.status == "running" and errand.page == "/release":
+        command = errand.command
+    else:
+        out = bench.project.release_folder(bench.project.next_point())
+        command = run_command(bench, bench.project.policy_file, out, "SEED")
     return page(
         request,
         "release.html",
         view=view,
         map_html=None if view.map is None else section_html(view.map, level=0),
-        commands=run_command(
-            bench,
-            bench.project.policy_file,
-            bench.project.release_folder(bench.project.next_point()),
-            "SEED",
-        ),
+        unsaved=read_draft(bench.project) is not None,
+        commands=command,
     )
 
 

@@ -225,6 +225,15 @@ def test_of_many_values_the_largest_are_shown_and_others_found(
     seen = hierarchies.see(desk, "zip")
     assert len(leaves(seen.roots)) <= 5
     assert sum(one.rows for one in seen.roots) == PEOPLE
+    assert seen.left_out == 0
+    keep(desk, "zip", hierarchies.as_list(desk, "zip"))
+    for _ in range(hierarchies.see(desk, "zip").height):
+        keep(desk, "zip", hierarchies.edit(desk, "zip", "remove-level", 1, [], ""))
+    for height in (0, 1):
+        seen = hierarchies.see(desk, "zip")
+        assert (seen.height, len(seen.roots)) == (height, 5)
+        assert seen.left_out == seen.values - 5
+        keep(desk, "zip", hierarchies.edit(desk, "zip", "add-level", 0, [], ""))
     every = {str(one) for one in census(PEOPLE).column("zip").to_pylist()}
     rare = sorted(every)[-1]
     assert leaves(hierarchies.see(desk, "zip", rare).roots) == [rare]

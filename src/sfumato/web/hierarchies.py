@@ -84,6 +84,7 @@ class HierarchySeen:
     query: str = ""
     problem: str = ""
     published_at: int = 0  # the level of a sensitive column
+    left_out: int = 0  # values that are in no group and are not shown
 
 
 @dataclass(frozen=True)
@@ -166,9 +167,7 @@ def _seen(
     size = found.domain.placed
     kind = found.domain.kind
     tree = tree_of(levels, found.rows) if size <= MOST_VALUES else None
-    roots: tuple[Branch, ...] = ()
-    if tree is not None:
-        roots = _nodes(tree, query)
+    roots = () if tree is None else _nodes(tree, query)
     return HierarchySeen(
         found.profile.name,
         found.role,
@@ -185,6 +184,7 @@ def _seen(
         () if tree is None else _groups(tree),
         query,
         problem,
+        left_out=0 if query or tree is None else size - sum(one.values for one in roots),
     )
 
 
@@ -226,8 +226,8 @@ def _inner(
     for label, inside in groups.items():
         rows = sum(tree.rows[place] for place in inside)
         hidden = sum(place not in shown for place in inside)
-        if hidden == len(inside) and (searching or level == 0):
-            continue
+        if hidden == len(inside) and (searching or level == 0 or len(inside) == 1):
+            continue  # what stands for itself is found by searching, as its value is
         inner = _inner(tree, level - 1, inside, shown, searching) if level else ()
         nodes.append(Branch(label, rows, level, len(inside), inner, hidden if level else 0))
     return tuple(nodes)

@@ -13,6 +13,7 @@ import csv
 import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from sfumato.errors import InputError, quoted
 from sfumato.schema.hierarchy import Levels
@@ -40,9 +41,12 @@ class Tree:
 
     def labels_at(self, level: int) -> tuple[str, ...]:
         """The label of each value on a level: 0 is the value itself, 1 the finest group."""
-        if level == 0:
-            return self.values
-        return tuple(path[level - 1] for path in self.paths)
+        return self._labels[level]
+
+    @cached_property
+    def _labels(self) -> list[tuple[str, ...]]:
+        upper = zip(*self.paths, strict=True) if self.height else ()
+        return [self.values, *upper]
 
     def groups_at(self, level: int) -> dict[str, list[int]]:
         """The groups of a level, in the order of their first values, and who is in each."""

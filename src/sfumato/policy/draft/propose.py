@@ -61,8 +61,9 @@ class ProposedHierarchy:
             )
         text = io.StringIO()
         writer = csv.writer(text, delimiter=";", lineterminator="\n")
+        told = [level.labels for level in self.levels.levels]
         for code in range(len(self.rows)):
-            labels = [level.labels[level.codes[code]] for level in self.levels.levels]
+            labels = [told[nth][level.codes[code]] for nth, level in enumerate(self.levels.levels)]
             labels[0] = self.levels.domain.labels[code]
             if any(label != label.strip() or not label.isprintable() for label in labels):
                 raise InputError(

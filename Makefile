@@ -95,7 +95,7 @@ screenshots: install  ## Take the pictures of docs/images/ from the demo, in a b
 	$(BIN)/sfumato demo --out build/demo --force > /dev/null
 	$(BIN)/sfumato compare build/demo/input/census.csv --policy build/demo/input/policy.toml \
 	  --sweep k=2,5,10,25 --sweep anonymizer=mondrian,lattice --html build/map.html --force > /dev/null
-	$(BIN)/python scripts/screenshots.py build/demo/release/private/report.html build/map.html
+	$(BIN)/python scripts/screenshots.py build/demo/release/private/report.html build/map.html build/demo/input
 
 bench: install  ## Run the benchmarks (ratios against peers and floors, in one run).
 	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)

@@ -1,13 +1,19 @@
 """Take the pictures of docs/images/ in a real browser: what readers of a report see.
 
-The first screen and the adversaries are of the report given, the map of the comparison given.
+The first screen and the adversaries are of the report given, the map of the comparison given, and
+the workbench is opened with the census and the policy of the folder given.
 """
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 IMAGES = Path(__file__).parent.parent / "docs" / "images"
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -15,8 +21,24 @@ WIDTH, HEIGHT, MARGIN = 1000, 760, 16
 MOST = 150_000  # bytes of a picture: a repository keeps each for ever
 
 
-def take(report: Path, comparison: Path) -> list[Path]:
-    """Open both pages and take three pictures."""
+@contextmanager
+def workbench(folder: Path) -> Iterator[str]:
+    """The address of a workbench that has just been opened."""
+    with TemporaryDirectory() as project:
+        begun = [sys.executable, "-m", "sfumato", "serve", folder / "census.csv", "--no-browser"]
+        told = ["--policy", folder / "policy.toml", "--project", Path(project) / "project"]
+        with subprocess.Popen([*begun, *told], stdout=subprocess.PIPE, text=True) as running:
+            try:
+                said = ""
+                while running.stdout and "Ctrl-C" not in said and running.poll() is None:
+                    said += running.stdout.readline()
+                yield re.findall(r"http://\S+", said)[0]
+            finally:
+                running.terminate()
+
+
+def take(report: Path, comparison: Path, folder: Path) -> list[Path]:
+    """Open all pages and take a picture of each."""
     from playwright.sync_api import sync_playwright
 
     found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
@@ -43,6 +65,13 @@ def take(report: Path, comparison: Path) -> list[Path]:
                 clip={"x": 0, "y": top, "width": WIDTH, "height": height},
                 full_page=True,
             )
+            taken.append(target)
+        with workbench(folder) as address:
+            page.goto(address)
+            page.goto(f"{address.split('?')[0]}policy")
+            page.get_by_text("violated").first.wait_for()
+            target = IMAGES / "workbench.png"
+            page.screenshot(path=target)
             taken.append(target)
         browser.close()
     return taken

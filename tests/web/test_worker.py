@@ -76,6 +76,18 @@ def test_a_task_runs_elsewhere_and_the_process_stays(worker: Worker) -> None:
     assert worker.progress is None
 
 
+def test_a_worker_can_be_ready_before_it_is_asked(place: WorkPlace) -> None:
+    early = Worker(place)
+    try:
+        early.get_ready()
+        process = early.process_id
+        assert process is not None
+        early.get_ready()
+        assert asyncio.run(early.ask(whoami)) == process
+    finally:
+        early.close()
+
+
 def test_what_fails_says_why_in_one_line_and_quotes_nobody(worker: Worker) -> None:
     with pytest.raises(TaskFailed, match=r"^the table is no table$") as failed:
         asyncio.run(worker.ask(refuse))

@@ -275,6 +275,7 @@ def serve(
     place = WorkPlace(root, held.folder, memory)
     bench = Bench(Folder(root, held.folder), held, Worker(place), Worker(place), memory)
     try:
+        bench.quick.get_ready()
         _begin(bench, data, policy)
         opened: int = listening.getsockname()[1]
         door = Door(opened, left=held.admits)

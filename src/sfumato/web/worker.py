@@ -139,6 +139,12 @@ class Worker:
             raise
         return result
 
+    def get_ready(self) -> None:
+        """Start the process, and let it load what most tasks need, before anybody asks."""
+        with self._lock:
+            if self._connection is None and not self._closed:
+                self._start(ready=True)
+
     @property
     def progress(self) -> Doing | None:
         """What it is doing; None while it waits for tasks."""
@@ -194,10 +200,10 @@ class Worker:
             job.end(error=error)
             self._begin_next()
 
-    def _start(self) -> None:
+    def _start(self, *, ready: bool = False) -> None:
         spawn = multiprocessing.get_context("spawn")
         here, there = spawn.Pipe()
-        self._process = spawn.Process(target=_work, args=(there, self._place), name="sfumato-work")
+        self._process = spawn.Process(target=_work, args=(there, self._place, ready))
         self._process.start()
         there.close()  # so that the process alone holds it, and its end is seen here
         self._connection = here
@@ -282,8 +288,8 @@ def _last_words(code: int | None, memory: str | None) -> str:
 # -- in the process --------------------------------------------------------------------------------
 
 
-def _work(connection: Connection, place: WorkPlace) -> None:
-    """Do tasks until nobody asks any more."""
+def _work(connection: Connection, place: WorkPlace, ready: bool) -> None:
+    """Do tasks until nobody asks any more; `ready` to begin at once."""
     from sfumato.web.desk import Desk
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which ends us
@@ -301,6 +307,10 @@ def _work(connection: Connection, place: WorkPlace) -> None:
             connection.send_bytes(words)
 
     desk = Desk(place.folder, place.project, place.memory)
+    if ready:
+        import sfumato.policy.model
+        import sfumato.table
+        import sfumato.workflow.audit  # noqa: F401
     while True:
         number, task, arguments, named = asked.get()
         last = 0.0

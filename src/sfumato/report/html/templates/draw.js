@@ -28,7 +28,10 @@ const drawCharts = (() => {
     try {
       const chart = fitted(place, told(place));
       place.style.height = `${chart.layout.height}px`;
-      Plotly.newPlot(place, chart.data, chart.layout, chart.config);
+      /* What it shows is told beside it; its buttons are for everybody. */
+      Plotly.newPlot(place, chart.data, chart.layout, chart.config).then(() => {
+        for (const picture of place.querySelectorAll("svg.main-svg")) picture.setAttribute("aria-hidden", "true");
+      });
     } catch (error) {
       place.innerHTML = '<p class="failed">This browser cannot draw the chart; its numbers are in the table below it.</p>';
     }

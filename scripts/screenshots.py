@@ -25,9 +25,9 @@ MOST = 150_000  # bytes of a picture: a repository keeps each for ever
 def workbench(folder: Path) -> Iterator[str]:
     """The address of a workbench that has just been opened."""
     with TemporaryDirectory() as project:
-        begun = [sys.executable, "-m", "sfumato", "serve", folder / "census.csv", "--no-browser"]
-        told = ["--policy", folder / "policy.toml", "--project", Path(project) / "project"]
-        with subprocess.Popen([*begun, *told], stdout=subprocess.PIPE, text=True) as running:
+        program = [sys.executable, "-m", "sfumato", "serve", f"{folder}/census.csv"]
+        told = ["--no-browser", "--policy", f"{folder}/policy.toml", "--project", f"{project}/new"]
+        with subprocess.Popen([*program, *told], stdout=subprocess.PIPE, text=True) as running:
             try:
                 said = ""
                 while running.stdout and "Ctrl-C" not in said and running.poll() is None:

@@ -110,10 +110,10 @@ def test_pages_live_while_something_is_done(busy: Visitor) -> None:
     told = progress(busy)
     assert "trying &lt;b&gt;cells&lt;/b&gt;" in told
     assert "data-watch" in told
-    begun = time.monotonic()
     for path in ("/data", "/policy", "/static/workbench.js"):
         assert busy.get(path).status_code == 200
-    assert time.monotonic() - begun < 5
+    assert busy.bench.errand is not None
+    assert busy.bench.errand.status == "running"
     assert "is being done" in busy.get("/data").text
     second = busy.post("/run", {"seconds": "1"})  # one at a time
     assert second.status_code == 422

@@ -69,7 +69,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("reproduce", "leakage", "--quick", "--out", "reproduced", "--force"),
     ("demo", "--out", "demo", "--people", "300", "--force"),
 )  # fmt: skip
-LISTS = {("attack", "list"): 150, ("reproduce", "leakage"): 400}  # all there is, on request
 ENDINGS = "html|json|csv|toml|parquet|md|sqlite"
 
 
@@ -85,15 +84,14 @@ def journey(folder: Path) -> Iterator[str]:
         wide = sfumato(*command, terminal=WIDE)
         assert narrow.returncode in (0, 1), narrow.stderr
         read, unbroken = (ran.stdout + ran.stderr for ran in (narrow, wide))
-        most = LISTS.get(command[:2], MOST)
-        for problem in hard_to_read(read, unbroken, folder, most):
+        for problem in hard_to_read(read, unbroken, folder):
             yield f"{' '.join(command)}: {problem}"
 
 
-def hard_to_read(text: str, unbroken: str, folder: Path, most: int = MOST) -> Iterator[str]:
+def hard_to_read(text: str, unbroken: str, folder: Path) -> Iterator[str]:
     """What is wrong with a text for a terminal; `unbroken` is the same with room for every word."""
     lines = text.splitlines()
-    if len(lines) > most:
+    if len(lines) > MOST:
         yield f"{len(lines)} lines"
     yield from (f"{len(line)} columns: {line}" for line in lines if len(line) > TERMINAL)
     whole = set(re.findall(r"[^\W\d_]{2,}", unbroken + MORE))

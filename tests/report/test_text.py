@@ -114,3 +114,16 @@ def test_what_is_too_much_gives_way_whole() -> None:
     assert lines[-1] == f"Page  {'z' * 90}"
     told = " ".join(lines).split()
     assert all(word in long.split() for word in told if word.startswith("lorem"))
+
+
+def test_closing_lines_take_the_room_there_is_and_leave_some_rows() -> None:
+    long = " ".join(f"lorem{at}" for at in range(400))
+    rows = tuple((f"row {at}", at) for at in range(60))
+    alone = Document("d", "", "", (), gist=Gist({"Told": long, "Next": "go"}))
+    lines = gist_of(alone).splitlines()
+    assert len(lines) == 6  # five and one: no more, whatever room there is
+    crowded = Gist({f"Told{at}": long for at in range(8)}, Sheet(("row", "number"), rows))
+    lines = gist_of(Document("d", "title", "about", (), gist=crowded)).splitlines()
+    assert len(lines) <= LINES
+    assert len([line for line in lines if line.startswith("row ")]) >= 4
+    assert len([line for line in lines if line.startswith("Told")]) == 8

@@ -22,7 +22,7 @@ from sfumato.cli.options import (
 from sfumato.engines.reading import OF_RELEASES, Reading
 from sfumato.errors import InputError
 
-_NO_PAGE = "not written; --html FILE writes it, --verbose shows all of it here"
+_NO_PAGE = "not written: --html FILE writes it; --verbose shows all here"
 
 
 @reads(*OF_RELEASES)

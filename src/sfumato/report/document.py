@@ -242,7 +242,10 @@ def number(value: float | None, *, at_most: bool = False, beside: str = "", digi
         return f"at most {number(value, beside=beside, digits=digits)}"
     if math.isinf(value):
         return "inf" if value > 0 else "-inf"
-    return f"{int(value):,}" if float(value).is_integer() else told_beside(value, beside, digits)
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    text = told_beside(value, beside, digits)  # one that is not whole does not look so
+    return told_beside(value, beside, 6) if float(text).is_integer() else text
 
 
 # -- documents -------------------------------------------------------------------------------------

@@ -99,6 +99,7 @@ _HEADING = 16  # letters of a heading in one line
 LINES = 28  # of a gist: two more are for what is written beside it
 _ABOUT, _EACH = 3, 3  # lines of what it is about; of the answer and of each closing line
 _LONGEST = 5  # of them where there is room
+_ROWS, _HEADING_LINES = 5, 3  # rows of its table that closing lines leave room for
 _CUT = " ..."
 _SHORT = 48  # a longer remark than this does not fit into a column beside the others
 
@@ -126,15 +127,19 @@ def show_gist(document: Document, console: Console) -> None:
     about = _wrapped(document.about if gist.about is None else gist.about, width, _ABOUT)
     head = [*(Text(line, style="bold") for line in _wrapped(document.title, width, 2))]
     head += [Text(line) for line in about]
-    foot = list(_closing(document, width))
-    short = sum(min(len(part.lines), _EACH) for part in foot)
+    foot, each = list(_closing(document, width)), _EACH
     if gist.table is not None and gist.table.rows:
-        room = LINES - len(head) - short - 2 * bool(head) - bool(foot)
+        around = len(head) + 2 * bool(head) + bool(foot)
+        wanted = min(len(gist.table.rows), _ROWS) + _HEADING_LINES
+        room = LINES - around - _lines(foot, each)
+        if room < wanted:
+            each -= 1
+            room = min(wanted, LINES - around - _lines(foot, each))
         table = _cut_table(gist.table, console, room)
         head += [Text(""), *table] if head else table
     if head and foot:
         head.append(Text(""))
-    for line in (*head, *_fitted(foot, LINES - len(head) - short)):
+    for line in (*head, *_fitted(foot, each, LINES - len(head) - _lines(foot, each))):
         console.print(line, soft_wrap=True)  # what is wider is one word, such as a path
 
 
@@ -177,13 +182,17 @@ def _closing(document: Document, width: int) -> Iterator[_Closing]:
         yield _Closing(about, _wrapped(words, width - beside), width, beside)
 
 
-def _fitted(parts: Sequence[_Closing], spare: int) -> Iterator[Text]:
+def _lines(parts: Sequence[_Closing], each: int) -> int:
+    return sum(min(len(part.lines), each) for part in parts)
+
+
+def _fitted(parts: Sequence[_Closing], each: int, spare: int) -> Iterator[Text]:
     """A few lines of each; the first that have more take those that are to spare."""
     for part in parts:
-        more = max(0, min(len(part.lines), _LONGEST) - _EACH)
+        more = max(0, min(len(part.lines), _LONGEST) - each)
         taken = max(0, min(more, spare))
         spare -= taken
-        yield from part.told(_EACH + taken)
+        yield from part.told(each + taken)
 
 
 def _wrapped(words: str, width: int, most: int = sys.maxsize) -> list[str]:

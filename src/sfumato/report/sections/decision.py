@@ -232,7 +232,7 @@ def short(report: Report, *, private: bool) -> Document:
                 else "",
                 "Promised": "; ".join(decision.promised) or "nothing",
                 "Not bounded": "; ".join(decision.unbounded),
-                "Not measured": _some(decision.not_measured, 6),
+                "Not measured": _some(decision.not_measured),
                 "Cost": "; ".join(decision.cost),
                 "Beware": " ".join(decision.warnings),
                 "Mind": "; ".join(report.notes),

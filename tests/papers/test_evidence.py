@@ -112,7 +112,7 @@ def test_one_model_for_terminal_json_markdown_and_page() -> None:
     glance, paper = json.loads(told[1])["sections"]
     assert glance["tables"][0]["rows"] == [["leakage", 3, 1, 1, 0, 1]]
     assert paper["tables"][0]["rows"][0] == ["Table 1", "1.0", "2", "differs", "a slip of print"]
-    assert one.tally == "Of 3 rows: 1 agree, 1 differ, 1 were not run."
+    assert one.tally == "Of 3 rows: 1 agree, 1 differ, 1 not run."
 
 
 def test_a_reason_that_many_rows_have_is_told_once() -> None:

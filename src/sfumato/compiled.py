@@ -3,6 +3,9 @@
 Whoever starts a program for the first time waits for it: a function that Python calls has a wrapper
 to be compiled besides, so what only compiled code calls has none.
 
+Nor is a slice of an array assigned from another: Numba compiles the text of its complaint about
+shapes, which takes two seconds. What is copied in a loop is compiled at once.
+
 Stands apart: importing Numba is slow.
 """
 

@@ -228,7 +228,7 @@ def intersect(
                 if everywhere:
                     values[filled] = code
                     filled += 1
-            values[start:filled] = np.sort(values[start:filled])
+            values[start:filled].sort()
             _weigh(values[start:filled], posterior[start:filled], into, shown, tilt)
         ends[i + 1] = filled
         for j in range(releases):

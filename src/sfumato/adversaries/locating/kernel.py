@@ -69,7 +69,8 @@ def _build(places: Floats) -> tuple[Ints, Floats, Ints]:
             nodes[at, 1], nodes[at, 2], nodes[at, 3] = 0, start, stop
         else:
             mine = places[column][order[start:stop]]
-            order[start:stop] = order[start:stop][np.argsort(mine)]
+            for place, centroid in enumerate(order[start:stop][np.argsort(mine)]):
+                order[start + place] = centroid
             middle = (start + stop) // 2
             cuts[at] = places[column, order[middle]]
             nodes[at, 2], nodes[at, 3] = used, used + 1
@@ -135,7 +136,7 @@ def _search(
             if far[j] <= best * (1 + _HAIR):
                 found[filled] = near[j]
                 filled += 1
-        found[start:filled] = np.sort(found[start:filled])
+        found[start:filled].sort()
         indptr[i + 1] = filled
     return indptr, found[:filled].copy()
 
@@ -259,7 +260,8 @@ def build(low: Ints, high: Ints) -> tuple[Ints, Ints]:
         if column < 0:
             while filled + n > len(items):
                 items = np.concatenate((items, np.empty(len(items), np.int64)))
-            items[filled : filled + n] = mine
+            for box in range(n):
+                items[filled + box] = mine[box]
             nodes[at, 0], nodes[at, 1], nodes[at, 2], nodes[at, 3] = -1, 0, filled, filled + n
             filled += n
         else:

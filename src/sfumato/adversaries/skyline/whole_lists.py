@@ -190,6 +190,13 @@ def best_of(number: int, reach: int, left: int, work: Work) -> tuple[int, int, i
 
 
 @inner
+def keep_choice(chosen: Ints, taken: int, work: Work) -> None:
+    """The values taken are the best choice so far."""
+    for place in range(taken):
+        work.choice[place] = chosen[place]
+
+
+@inner
 def most_covered(
     groups: Stored, g: int, facts: int, most_looks: int, work: Work
 ) -> tuple[int, int, int]:
@@ -226,10 +233,10 @@ def most_covered(
         if deeper:  # the last value: the best one will do
             chosen[depth] = top
             found, taken = base + most, depth + 1
-            work.choice[:taken] = chosen[:taken]
+            keep_choice(chosen, taken, work)
         elif base > found:
             found, taken = base, depth
-            work.choice[:taken] = chosen[:taken]
+            keep_choice(chosen, taken, work)
         # Back: beside the values before it, the one chosen last is not to be chosen again.
         for at in range(high - low):
             if covered[at] == depth and depth > 0:
@@ -327,7 +334,7 @@ def spared_lists(
         n, a = groups.sizes[g], set_apart(groups, g, target, work)
         number, reach, _ = weigh_values(groups, g, work)
         work.gain[work.shown[:number]] = 0
-        least[row, :2] = reached[row, :2] = n, a
+        least[row, 0], least[row, 1] = reached[row, 0], reached[row, 1] = n, a
         found = most = 0
         for place in range(len(facts)):
             if found < reach:  # else every list is covered that has a value at all

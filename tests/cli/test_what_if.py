@@ -90,6 +90,20 @@ def test_what_is_known_besides_and_what_cannot_be(files) -> None:
         assert run.stderr.count("\n") == 1
 
 
+def test_where_nothing_is_sensitive_rows_are_found_all_the_same(files, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(
+        POLICY.split("[[require]]")[0].replace('sensitive = ["disease"]', "")
+        + '[[require]]\nkind = "k-anonymity"\nk = 2\n'
+    )
+    asked = ("attack", "find", files / "release.csv", "--policy", policy, "--target", "zip=148**")
+    run = sfumato(*asked, "--json")
+    facts = json.loads(run.stdout)["facts"]
+    assert (facts["rows"], facts["beliefs"], facts["attribute"]) == (5, [], None)
+    assert "5 of 13 rows may be hers" in sfumato(*asked).stdout
+    assert sfumato(*asked, "--knows", "not flu").returncode == 2
+
+
 def test_groups_that_move_her_too_far_are_those_of_the_criterion(files, tmp_path: Path) -> None:
     private = tmp_path / "groups.json"
     run = ask(files, "realistic", "--stubbornness", "100", "--json", "--private", private)

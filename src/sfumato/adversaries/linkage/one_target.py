@@ -48,10 +48,10 @@ class FoundTarget:
     """The rows that may be one target's.
 
     `groups` are those that fit, `rows[i]` of `people[i]` rows of each may be hers; `beliefs` are
-    about the values of `attribute`, the likeliest first.
+    about the values of `attribute`, the likeliest first; None and none where nothing is sensitive.
     """
 
-    attribute: str
+    attribute: str | None
     described: Mapping[str, str]
     knowing: tuple[str, ...]
     groups: tuple[int, ...]
@@ -82,22 +82,14 @@ def find_target(
     `knowing` are facts besides, as `sfumato.belief` takes them: "not cancer".
     """
     names = [name for name in release.by_attribute if name]
-    if not names:
-        raise InputError("the release has no sensitive column")
-    attribute = names[0] if sensitive is None else sensitive
-    groups = release.groups_for(attribute)
+    attribute = next(iter(names), None) if sensitive is None else sensitive
+    if attribute is None and knowing:
+        raise InputError("the release has no sensitive column that facts could be about")
     room = ReleasePlaces(release).room(described)
     if not room:
         raise InputError("nobody in the release is so described; check the values, or tell fewer")
     fits = tuple(sorted(room))
-    shares = groups.by_value() / max(groups.people(), 1)
-    before = dict(zip(groups.values, shares.tolist(), strict=True))
-    if not knowing and case_of(groups) == "single":
-        bounds = _shares(groups, np.array(fits))
-    else:
-        found = belief_in_each(release, described, attribute, knowing)
-        bounds = {value: (float(one.least), float(one)) for value, one in found.items()}
-    beliefs = [ValueBelief(value, before[value], *bounds[value]) for value in groups.values]
+    beliefs = [] if attribute is None else _beliefs(release, attribute, fits, described, knowing)
     return FoundTarget(
         attribute,
         dict(described),
@@ -107,6 +99,25 @@ def find_target(
         tuple(int(release.groups.sizes[group]) for group in fits),
         tuple(sorted(beliefs, key=lambda one: (-one.most, -one.least, one.value))),
     )
+
+
+def _beliefs(
+    release: Release,
+    attribute: str,
+    fits: tuple[int, ...],
+    described: Mapping[str, str],
+    knowing: Sequence[str],
+) -> list[ValueBelief]:
+    """What is believed of each value of a column."""
+    groups = release.groups_for(attribute)
+    shares = groups.by_value() / max(groups.people(), 1)
+    before = dict(zip(groups.values, shares.tolist(), strict=True))
+    if not knowing and case_of(groups) == "single":
+        bounds = _shares(groups, np.array(fits))
+    else:
+        found = belief_in_each(release, described, attribute, knowing)
+        bounds = {value: (float(one.least), float(one)) for value, one in found.items()}
+    return [ValueBelief(value, before[value], *bounds[value]) for value in groups.values]
 
 
 def _shares(groups: Groups, fits: Ints) -> dict[str, tuple[float, float]]:

@@ -22,25 +22,17 @@ def target_document(release: Release, found: FoundTarget) -> Document:
         f"{len(release.groups):,} groups; who takes one of them for hers is right with a chance of "
         f"{percent(found.chance)}."
     )
-    likely = found.beliefs[0]
-    believed = (
-        f"The likeliest {found.attribute} is {likely.value!r}: {likely.told}; of everybody in the "
-        f"release {percent(likely.before)} have it."
-    )
-    if len(found.groups) > 1:
-        believed += " She may be in any of the groups: told is the least and the most."
-    sections = (
-        Section("Which rows may be hers", where, (_groups(release, found),), private=True),
-        Section(
-            f"What is believed of her {found.attribute}", believed, (_values(found),), _chart(found)
-        ),
-    )
+    sections = [Section("Which rows may be hers", where, (_groups(release, found),), private=True)]
+    told = {"Rows": where}
+    if found.beliefs:
+        sections.append(_believed(found))
+        told["Belief"] = sections[-1].words
     besides = f"; besides: {' and '.join(found.knowing)}" if found.knowing else ""
     return Document(
         "target",
         f"Looking for one person in {release.label}",
         f"Known of her: {known or 'nothing but that she is in it'}{besides}.",
-        sections,
+        tuple(sections),
         facts={
             "release": release.label,
             "target": dict(found.described),
@@ -56,8 +48,20 @@ def target_document(release: Release, found: FoundTarget) -> Document:
             ],
         },
         private="tells of a person who was asked about",
-        gist=Gist({"Rows": where, "Belief": believed}, _values(found)),
+        gist=Gist(told, _values(found) if found.beliefs else None),
     )
+
+
+def _believed(found: FoundTarget) -> Section:
+    likely = found.beliefs[0]
+    believed = (
+        f"The likeliest {found.attribute} is {likely.value!r}: {likely.told}; of everybody in the "
+        f"release {percent(likely.before)} have it."
+    )
+    if len(found.groups) > 1:
+        believed += " She may be in any of the groups: told is the least and the most."
+    title = f"What is believed of her {found.attribute}"
+    return Section(title, believed, (_values(found),), _chart(found))
 
 
 def _groups(release: Release, found: FoundTarget) -> Sheet:
@@ -74,7 +78,7 @@ def _groups(release: Release, found: FoundTarget) -> Sheet:
 
 def _values(found: FoundTarget) -> Sheet:
     rows = tuple((one.value, one.before, one.least, one.most) for one in found.beliefs)
-    columns = (found.attribute, "of everybody", "of her, at least", "of her, at most")
+    columns = (str(found.attribute), "of everybody", "of her, at least", "of her, at most")
     return Sheet(columns, rows, percent=columns[1:])
 
 
@@ -87,7 +91,7 @@ def _chart(found: FoundTarget) -> tuple[Chart, ...]:
             f"Belief in her {found.attribute}, before and after",
             "bars",
             "belief",
-            found.attribute,
+            str(found.attribute),
             (
                 Series("before: of everybody", [one.before for one in shown], names),
                 Series("after: of her, at most", [one.most for one in shown], names),

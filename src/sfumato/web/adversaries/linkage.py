@@ -13,7 +13,6 @@ from sfumato.web.adversaries.panel import (
     Fields,
     PanelAnswer,
     answer,
-    attacked,
     shell_words,
     word,
 )
@@ -31,23 +30,25 @@ def look_for_target(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     from sfumato.adversaries.locating.targets import read_description
     from sfumato.report.sections.one_target import target_document
 
-    release, column = attacked(desk, point, word(fields, "sensitive"))
+    release = desk.release(point)
+    column = word(fields, "sensitive") or next((name for name in release.by_attribute if name), "")
     described = {
         name: text for name in release.regions.columns if (text := word(fields, f"{KNOWN}{name}"))
     }
     facts = [line.strip() for line in word(fields, "facts").splitlines() if line.strip()]
-    found = find_target(release, described, column, facts)
+    found = find_target(release, described, column or None, facts)
     target = ",".join(f"{name}={text}" for name, text in described.items())
     if target and read_description(target, "target") != described:
         raise InputError("what is known holds a comma that reads like another column; leave it out")
     line = [
-        *(*shell_words(desk, point), "--sensitive", column),
+        *shell_words(desk, point),
+        *(("--sensitive", column) if column else ()),
         *(("--target", target) if target else ()),
         *(part for fact in facts for part in ("--knows", fact)),
     ]
-    likely = found.beliefs[0]
-    return replace(
-        answer(target_document(release, found), shell_line("attack find", *line)),
-        headline=f"{found.candidates:,} of {release.people:,} rows may be hers; the likeliest "
-        f"{column} is {likely.value}: {likely.told}.",
-    )
+    headline = f"{found.candidates:,} of {release.people:,} rows may be hers"
+    if found.beliefs:
+        likely = found.beliefs[0]
+        headline += f"; the likeliest {column} is {likely.value}: {likely.told}"
+    told = answer(target_document(release, found), shell_line("attack find", *line))
+    return replace(told, headline=f"{headline}.")

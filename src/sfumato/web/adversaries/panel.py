@@ -59,6 +59,8 @@ def describe_release(desk: Desk, point: int) -> AttackedRelease:
     examples: dict[str, tuple[str, ...]] = {}
     for at, column in enumerate(described.columns):
         examples[column] = () if regions is None else _values_in(regions.parts[at])
+        if described.buckets is not None:
+            examples[column] = described.buckets.domains[at].labels[:_VALUES]
     sensitive: dict[str, tuple[str, ...]] = {}
     for name, groups in release.by_attribute.items():
         if name:

@@ -6,6 +6,7 @@ for the form that asks about one victim.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sfumato.web.adversaries.panel import (
@@ -54,4 +55,10 @@ def compare_with_learner(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
         *(("--seconds", plain(seconds)) if seconds else ()),
         *(("--victim", told) if told else ()),
     ]
-    return answer(found.document(f"release {point}", victims), shell_line("attack relative", *line))
+    document = found.document(f"release {point}", victims)
+    gist = document.gist
+    being_in_it = "" if gist is None else gist.closing.get("Being in it", "")
+    return replace(
+        answer(document, shell_line("attack relative", *line)),
+        headline=f"Being in it {being_in_it}." if being_in_it else "",
+    )

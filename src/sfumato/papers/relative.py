@@ -316,7 +316,7 @@ def _on_people(studied: list[Studied], data: str, long: bool) -> list[EvidenceRo
             "nothing to sample: the posterior is worked out"
             if diagnostics is None
             else f"R-hat {diagnostics.rhat:.3f}, ESS {diagnostics.ess:,.0f}, "
-            f"{diagnostics.sweeps:,} sweeps: {study.threat.status.replace('_', ' ')}"
+            f"{_passes(diagnostics)}: {study.threat.status.replace('_', ' ')}"
             + _paper_checks(diagnostics)
         )
         rows.append(unprinted(f"VI-D, convergence, {study.name}", ours, data=data))
@@ -334,6 +334,17 @@ def _on_people(studied: list[Studied], data: str, long: bool) -> list[EvidenceRo
         why = "a value is too frequent for it" if long else "takes minutes: give --long"
         rows.append(not_run("Table V, Anatomy, l = 6", "–", why))
     return rows
+
+
+def _passes(diagnostics: Diagnostics) -> str:
+    """How long was sampled, and on which ladder."""
+    ladder = diagnostics.tempering
+    if ladder is None:
+        return f"{diagnostics.sweeps:,} sweeps"
+    return (
+        f"{diagnostics.sweeps:,} iterations of {diagnostics.chains} tempered ensembles on "
+        f"{ladder.rungs} rungs"
+    )
 
 
 def _paper_checks(diagnostics: Diagnostics) -> str:

@@ -13,7 +13,7 @@ from sfumato.errors import InputError, SfumatoError
 from sfumato.policy.draft.draft import draft_policy
 from sfumato.policy.model import Policy
 from sfumato.schema.recipes import Intervals, Taxonomy
-from sfumato.web import hierarchies
+from sfumato.web import columns, hierarchies, roles
 from sfumato.web.bench import Bench
 from sfumato.web.desk import Desk
 from sfumato.web.folder import Folder
@@ -190,6 +190,28 @@ def test_a_rule_becomes_a_tree_that_says_the_same(desk: Desk) -> None:
     after = hierarchies.see(desk, "zip")
     assert after.editable
     assert [level.labels for level in after.levels] == [level.labels for level in before.levels]
+
+
+def test_lists_and_codes_with_labels_are_seen_by_their_values(desk: Desk) -> None:
+    from tests.messy_files import parquet_file, spss_file
+
+    project = Project.open(desk.project.folder)
+    for name, write, column in (
+        ("patients.parquet", parquet_file, "diagnoses"),
+        ("survey.sav", spss_file, "vote"),
+    ):
+        write(desk.folder.root / name)
+        project.choose_data(name, {}, project.leave_policy(project.state().revision).revision)
+        project.save_policy(roles.draft(desk), project.state().revision)
+        seen = hierarchies.see(desk, column)
+        assert len(leaves(seen.roots)) == seen.values > 3
+        assert sum(one.rows for one in seen.roots) > 0
+        (picture,) = [one for one in columns.describe(desk).columns if one.name == column]
+        assert picture.distinct >= 3
+    project.close()
+    assert seen.meanings["1"] == "Left"
+    assert "1 Left" in {bar.label for bar in picture.bars}
+    assert "1 Left" in {bar.label for bar in columns.list_values(desk, "vote").values}
 
 
 def test_a_sensitive_column_is_published_at_a_level_that_is_there(desk: Desk) -> None:

@@ -7,14 +7,15 @@ rows have each. Of a column in which nearly every row has its own value none is 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
 from sfumato.errors import InputError
 from sfumato.web.desk import Desk, identity
 
 if TYPE_CHECKING:
+    from sfumato.engines.form import FileForm
     from sfumato.engines.reading import Reading
     from sfumato.policy.draft.draft import Draft, Examined
     from sfumato.policy.draft.profile import Profile
@@ -149,7 +150,12 @@ def describe(desk: Desk) -> TablePicture:
         source.label,
         found.sample.rows,
         tuple(
-            _picture(one, form.labels.get(one.name, ""), source.doubts.get(one.name, ""))
+            _picture(
+                one,
+                form.labels.get(one.name, ""),
+                source.doubts.get(one.name, ""),
+                meanings_of(form, one.name),
+            )
             for one in found.profiles
         ),
         _written(found),
@@ -182,12 +188,20 @@ def keeps_back(found: Profile) -> bool:
     return found.present >= _ENOUGH and found.share >= _TELLING and (words or whole)
 
 
-def _picture(found: Profile, label: str, doubt: str) -> ColumnPicture:
+def meanings_of(form: FileForm, column: str) -> dict[str, str]:
+    """What the codes of a column stand for, where its file says so."""
+    from sfumato.schema.region import text_of
+
+    return {text_of(code): label for code, label in form.value_labels.get(column, {}).items()}
+
+
+def _picture(found: Profile, label: str, doubt: str, meanings: Mapping[str, str]) -> ColumnPicture:
     bars: tuple[Bar, ...] = ()
     others = 0
     back = keeps_back(found)
     if not back and len(found.counts):
         bars, others = _bars(found)
+        bars = tuple(with_meaning(bar, meanings) for bar in bars)
     return ColumnPicture(
         found.name,
         _kind(found),
@@ -201,6 +215,13 @@ def _picture(found: Profile, label: str, doubt: str) -> ColumnPicture:
         back,
         doubt,
     )
+
+
+def with_meaning(bar: Bar, meanings: Mapping[str, str]) -> Bar:
+    """A bar whose label says what its code stands for."""
+    if bar.label not in meanings:
+        return bar
+    return replace(bar, label=f"{bar.label} {meanings[bar.label]}")
 
 
 def _kind(found: Profile) -> str:
@@ -309,4 +330,13 @@ def list_values(desk: Desk, column: str, query: str = "", most: int = LISTED) ->
         zip(counted.column("v").to_pylist(), counted.column("n").to_pylist(), strict=True)
     )
     total = counted.column("all")[0].as_py() if counted.num_rows else 0
-    return ValueList(column, query, scaled(listed), total, profile.missing)
+    meanings = meanings_of(looked.sample.source.form, column)
+    told = [(text_of_number(text, meanings), rows) for text, rows in listed]
+    bars = tuple(with_meaning(bar, meanings) for bar in scaled(told))
+    return ValueList(column, query, bars, total, profile.missing)
+
+
+def text_of_number(text: str, meanings: Mapping[str, str]) -> str:
+    """A code that the engine spells 1.0 as its label is found by."""
+    plain = text.removesuffix(".0")
+    return plain if plain in meanings else text

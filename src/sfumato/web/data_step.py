@@ -9,8 +9,8 @@ Stands apart: the pages of one step.
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Mapping
-from pathlib import PurePosixPath
 from urllib.parse import urlencode
 
 from starlette.requests import Request
@@ -88,7 +88,11 @@ def _commands(bench: Bench, state: ProjectState) -> list[str]:
     drafted = shell_line("init", state.data, *said, "--out", policy)
     if state.policy is None:
         return [drafted]
-    return [drafted, shell_line("audit", state.data, "--policy", policy)]
+    return [
+        drafted,
+        f"# roles and answers that are given here are written to {policy}",
+        shell_line("audit", state.data, "--policy", policy),
+    ]
 
 
 async def _choose(request: Request) -> Response:
@@ -261,7 +265,7 @@ async def _column(request: Request) -> Response:
         seen=seen,
         problem=problem,
         previous="",
-        commands=_hierarchy_commands(bench, state, name),
+        commands=_hierarchy_commands(bench, state, name, seen.file if seen else None),
     )
 
 
@@ -272,16 +276,19 @@ def _named(request: Request) -> str:
     return request.query_params.get("name", "")
 
 
-def _hierarchy_commands(bench: Bench, state: ProjectState, name: str) -> list[str]:
+def _hierarchy_commands(
+    bench: Bench, state: ProjectState, name: str, tree: str | None
+) -> list[str]:
     if state.data is None:
         return []
     words = [state.data, name, *reading_words(state.reading, bench.memory)]
-    file = f"{PurePosixPath(bench.folder.name_of(bench.project.folder))}/tree.csv"
     policy = bench.folder.name_of(bench.project.policy_file)
-    return [
-        shell_line("hierarchy", *words, "--out", file),
-        shell_line("audit", state.data, "--policy", policy),
-    ]
+    proposed = shell_line("hierarchy", *words, "--out", "tree.csv")
+    said = [f"# what was chosen here is written to {policy}"]
+    if tree:
+        listed = bench.folder.name_of(bench.project.folder / tree)
+        said = [f"# the tree that {policy} names: {shlex.quote(listed)}"]
+    return [proposed, *said, shell_line("audit", state.data, "--policy", policy)]
 
 
 async def _values(request: Request) -> Response:

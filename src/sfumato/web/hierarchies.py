@@ -10,11 +10,11 @@ Stands apart: tasks for a worker; the server asks for them by name and loads non
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sfumato.errors import InputError, SchemaError, quoted
-from sfumato.web.columns import Bar, examined, scaled
+from sfumato.web.columns import Bar, examined, meanings_of, scaled
 from sfumato.web.desk import Desk
 from sfumato.web.trees import EDITS, MOST_VALUES, Tree, tree_of
 
@@ -85,6 +85,8 @@ class HierarchySeen:
     problem: str = ""
     published_at: int = 0  # the level of a sensitive column
     left_out: int = 0  # values that are in no group and are not shown
+    file: str = ""  # that lists the tree, as the policy calls it
+    meanings: Mapping[str, str] = field(default_factory=dict)  # of codes, as the file says
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,9 @@ class _ColumnOfTree:
 def _column(desk: Desk, name: str, recipe: Hierarchy | None = None) -> _ColumnOfTree:
     """The column as the policy takes it, or as it would with another hierarchy."""
     import numpy as np
+    import pyarrow.compute as pc
 
-    from sfumato.counts.columns import domain_of
+    from sfumato.counts.columns import domain_of, is_list
     from sfumato.engines.base import named
     from sfumato.policy.draft.change import check, role_in
     from sfumato.policy.edit_text import said_in
@@ -136,9 +139,15 @@ def _column(desk: Desk, name: str, recipe: Hierarchy | None = None) -> _ColumnOf
     counted = looked.sample.fetch(
         [named(cell, "v"), named("CAST(SUM(n) AS BIGINT)", "n")], group=[cell]
     )
-    raw = counted.column("v").combine_chunks()
+    raw, n = counted.column("v").combine_chunks(), counted.column("n").to_numpy()
+    if is_list(looked.sample.source, name):
+        n = np.repeat(n, pc.fill_null(pc.list_value_length(raw), 0).to_numpy())
+        raw = pc.list_flatten(raw)
+        every = raw.dictionary_encode(null_encoding="encode")
+        n = np.bincount(every.indices.to_numpy(), weights=n, minlength=len(every.dictionary))
+        raw = every.dictionary
     domain, codes = domain_of(name, raw, looked.sample.source, schema)
-    rows = np.bincount(codes, weights=counted.column("n").to_numpy(), minlength=len(domain))
+    rows = np.bincount(codes, weights=n, minlength=len(domain))
     return _ColumnOfTree(profile, role, schema, domain, rows.astype(np.int64).tolist())
 
 
@@ -157,8 +166,12 @@ def see(desk: Desk, column: str, query: str = "") -> HierarchySeen:
         problem, recipe = str(error), suppression()
         found = _column(desk, column, recipe)
         levels = found.bound(recipe)
-    at = level_of(desk.state().policy or "", column)
-    return replace(_seen(found, recipe, levels, query, problem), published_at=at)
+    return replace(
+        _seen(found, recipe, levels, query, problem),
+        published_at=level_of(desk.state().policy or "", column),
+        file=file_of(desk, column),
+        meanings=meanings_of(examined(desk).sample.source.form, column),
+    )
 
 
 def _seen(

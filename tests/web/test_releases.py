@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import shlex
 import time
 from pathlib import Path
@@ -79,6 +81,9 @@ def test_a_run_makes_what_the_shown_command_makes_and_is_remembered(
     made, again = tmp_path / out / "public", tmp_path / "again" / "public"
     assert content_of(made) == content_of(again)
     assert content_of(made)
+    (shown,) = re.findall(r"<code>(sfumato anonymize .*?)</code>", page.text)
+    assert sfumato(*shlex.split(html.unescape(shown))[1:]).returncode == 0
+    assert content_of(tmp_path / "release-1" / "public") == content_of(made)
     assert sfumato("audit", out, "--policy", f"{FOLDER}/policy.toml").returncode == 0
 
     # A second one, by another policy; then the first is taken, and the workbench opened anew.

@@ -122,7 +122,7 @@ async def one(request: Request) -> Response:
         commands=run_command(
             bench,
             folder / "private" / "policy.toml",
-            folder.with_name(f"{number}-again"),
+            bench.folder.root / f"release-{number}",
             view.seed,
         ),
     )

@@ -2,6 +2,8 @@
 
     project.json      the data file, and how it is read
     policy.toml       the policy, as any command reads it
+    draft.json        a policy's text that is not saved yet
+    price.json        what each promise costs, as it was worked out last
     hierarchies/      value trees the policy names; never changed, only added
     data/             what was uploaded
     tried/N           a release folder, as `sfumato anonymize --out tried/N` writes it

@@ -19,6 +19,7 @@ from sfumato.web.kept_sections import kept, section_of
 from sfumato.web.project import FOLDER, Project
 from sfumato.web.server import make_app
 from sfumato.web.shown import section_html
+from sfumato.web.tried import make_release
 from sfumato.web.worker import Worker, WorkPlace
 from tests.program import sfumato
 from tests.web.conftest import HERE, PORT, Visitor
@@ -122,6 +123,29 @@ def test_no_safe_release_is_one_line_and_leaves_nothing(tmp_path: Path) -> None:
     assert not list((visitor.bench.project.folder / "tried").iterdir())
     assert visitor.post("/release/run", {"seed": "-1"}).status_code == 422
     assert visitor.post("/release/run", {"seed": "9" * 30}).status_code == 422
+    client.__exit__(None, None, None)
+
+
+def test_a_release_that_was_made_is_not_lost_with_its_server(tmp_path: Path) -> None:
+    project = small_project(tmp_path)
+    bench = inline(tmp_path, project)
+    desk = Here(tmp_path, project).desk
+    facts = make_release(desk, point=1, seed=5)  # and nobody is left to remember it
+    client, visitor = visited(bench)
+    assert "Look at release 1 again" in visitor.get("/release").text
+    assert visitor.post("/release/2/remember").status_code == 422
+    assert visitor.post("/release/1/remember").status_code == 303
+    assert "done" in wait_for(visitor)
+    point = project.point(1)
+    assert point is not None
+    assert point.facts["figures"]["risks"] == facts["figures"]["risks"]
+    assert point.facts["figures"]["costs"]["loss"] == pytest.approx(
+        facts["figures"]["costs"]["loss"]
+    )
+    assert point.facts["seed"] == "5"
+    assert visitor.get("/release/1").status_code == 200
+    assert "again" not in visitor.get("/release").text
+    assert visitor.post("/release/1/remember").status_code == 422
     client.__exit__(None, None, None)
 
 

@@ -43,6 +43,13 @@ def make(desk: Desk, *, point: int, seed: int) -> dict[str, Any]:
     return make_release(desk, point=point, seed=seed)
 
 
+def find(desk: Desk, *, point: int) -> dict[str, Any]:
+    """What can still be told of a release that is not remembered."""
+    from sfumato.web.tried import find_release
+
+    return find_release(desk, point=point)
+
+
 def look_at_tried(desk: Desk, *, risk: str) -> TriedView:
     """The map of everything that was made, and the same as a list."""
     from sfumato.web.tried import view_tried
@@ -75,6 +82,7 @@ async def show(request: Request) -> Response:
         "release.html",
         view=view,
         map_html=None if view.map is None else section_html(view.map, level=0),
+        forgotten=_forgotten(bench),
         unsaved=read_draft(bench.project) is not None,
         commands=command,
     )
@@ -100,6 +108,31 @@ async def run(request: Request) -> Response:
     command = run_command(bench, bench.project.policy_file, folder, str(seed))
     bench.begin(f"Making release {number}", work, command, "/release")
     return RedirectResponse("/release", 303)
+
+
+async def remember(request: Request) -> Response:
+    """Let a release count that was made, though the workbench was closed before it did."""
+    bench = bench_of(request)
+    number = int(request.path_params["number"])
+    if number not in _forgotten(bench):
+        raise InputError(f"release {number} is not there, or is remembered already")
+
+    async def work() -> str:
+        facts = await bench.runner.ask(find, point=number)
+        bench.project.keep_point(number, {**facts, "made": ""})
+        return f"/release/{number}"
+
+    bench.begin(f"Looking at release {number}", work, page="/release")
+    return RedirectResponse("/release", 303)
+
+
+def _forgotten(bench: Bench) -> list[int]:
+    """Releases that stand in their folder and are not remembered: nobody is making them."""
+    if bench.errand is not None and bench.errand.status == "running":
+        return []
+    folders = [path for path in (bench.project.folder / "tried").iterdir() if path.is_dir()]
+    names = [path.name for path in folders if not path.with_suffix(".json").exists()]
+    return sorted(int(name) for name in names if name.isascii() and name.isdecimal())
 
 
 async def one(request: Request) -> Response:
@@ -168,5 +201,6 @@ routes = [
     Route("/release", show),
     Route("/release/run", run, methods=["POST"]),
     Route("/release/{number:int}", one),
+    Route("/release/{number:int}/remember", remember, methods=["POST"]),
     Route("/release/{number:int}/take", take, methods=["POST"]),
 ]

@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
-from sfumato.report.comparison import RISKS
+from sfumato.policy.model import Policy
+from sfumato.report.comparison import RISKS, Figures
 from sfumato.report.document import Section, as_json, percentage
 from sfumato.report.report import Report
 from sfumato.report.risk_map import (
@@ -30,11 +31,11 @@ from sfumato.report.sections.decision import headline
 from sfumato.report.sections.search import choice_words, contest_section, lattice_section
 from sfumato.web.kept_sections import kept, section_of
 from sfumato.web.release_view import PointView, TriedRow, TriedView
+from sfumato.workflow.audit import audit
 from sfumato.workflow.compare import choose_utilities, figures_of
-from sfumato.workflow.publish import Publication, Published
+from sfumato.workflow.publish import Publication
 
 if TYPE_CHECKING:
-    from sfumato.table import Table
     from sfumato.web.desk import Desk
 
 COST = "loss"  # by which all releases are compared; each may have been made best by another
@@ -52,22 +53,35 @@ def make_release(desk: Desk, *, point: int, seed: int) -> dict[str, Any]:
     """Make the release of the project's policy, write its folder, and tell what it is like."""
     policy, table = desk.policy(), desk.table()
     publication = Publication(desk.project.release_folder(point), seed=seed)
-    return _facts(publication.publish(table, policy), table, seed)
-
-
-def _facts(published: Published, table: Table, seed: int) -> dict[str, Any]:
-    release, report, policy = published.release, published.report, published.policy
+    published = publication.publish(table, policy)
     measures = choose_utilities(policy, [policy.utility, COST])
     if policy.use is not None:
         measures = (policy.measure(table), *measures)
-    figures = figures_of(release, report, measures)
+    figures = figures_of(published.release, published.report, measures)
+    return _facts(published.report, policy, figures, str(seed))
+
+
+def find_release(desk: Desk, *, point: int) -> dict[str, Any]:
+    """What can still be told of a release that stands there, though its run was not ended well.
+
+    How it was found is known to nobody any more.
+    """
+    release, policy = desk.release(point), desk.policy_of(point)
+    report = audit(release, policy, table=desk.table())
+    figures = replace(figures_of(release, report, ()), costs=report.costs)
+    run = desk.project.release_folder(point) / "private" / "run.json"
+    seed = json.loads(run.read_text(encoding="utf-8")).get("seed", "")
+    return _facts(report, policy, figures, str(seed))
+
+
+def _facts(report: Report, policy: Policy, figures: Figures, seed: str) -> dict[str, Any]:
     found = as_json(
         {
             "require": [str(criterion) for criterion in policy.require],
             "anonymizer": report.summary.anonymizer or policy.maker.name,
             "utility": policy.utility,
             "suppression": policy.suppression,
-            "seed": str(seed),  # more digits than every reader of JSON keeps
+            "seed": seed,  # a text: it has more digits than every reader of JSON keeps
             "headline": headline(report),
             "choice": choice_words(report),
             "figures": asdict(figures),

@@ -451,7 +451,7 @@ def _measured(
 def figures_of(release: Release, report: Report, measures: Sequence[Utility]) -> Figures:
     """What a release that was made here risks and costs, so that it has a place on a map."""
     # Nothing of the table is left to compare noise with, so no measure applies.
-    view = None if release.regions.noisy else view_of(release)
+    view = None if release.regions.noisy or not measures else view_of(release)
     prosecutor = None if report.linkage is None else report.linkage.prosecutor
     counted = () if release.guarantee is not None else release.by_attribute.values()
     beliefs = [

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from sfumato import progress
-from sfumato.progress import Ticker, TimeBar
+from sfumato.progress import Stand, Ticker, TimeBar
 from tests.program import sfumato
 
 
@@ -52,6 +52,38 @@ def test_the_bar_is_whole_however_long_its_label(monkeypatch: pytest.MonkeyPatch
         assert " 50% " in line
         assert "mondrian, tight [o" in line
         assert line.endswith("…")
+
+
+# -- who watches ----------------------------------------------------------------------------------
+
+
+def test_whoever_watches_is_told_of_phases_and_of_the_outermost_steps() -> None:
+    seen: list[Stand] = []
+    with progress.watched(seen.append):
+        with progress.phase("searching"), Ticker("outer", 2) as outer:
+            outer.add()
+            with progress.phase("judging"), Ticker("inner", 4) as inner:
+                inner.add()
+            outer.reach(2, "nearly")
+        with TimeBar("within a minute", 60) as bar, Ticker("dealing", 10) as ticker:
+            bar.tell("deal", "best so far 0.2")
+            ticker.reach(5, "dealing, loss 0.1")
+    assert seen[:6] == [
+        Stand("searching"),
+        Stand("searching", "outer", 0.5),
+        Stand("judging"),
+        Stand("searching"),
+        Stand("searching", "nearly", 1.0),
+        Stand(),
+    ]
+    last = seen[-1]
+    assert (last.phase, last.label) == (None, "deal: dealing, loss 0.1; best so far 0.2")
+    assert last.share is not None
+    assert last.share < 0.5  # of the minute
+    told = len(seen)
+    with Ticker("nobody watches", 1) as ticker:
+        ticker.add()
+    assert len(seen) == told
 
 
 # -- phases ---------------------------------------------------------------------------------------

@@ -130,6 +130,18 @@ def test_one_server_holds_a_project(project: Project) -> None:
     assert taken.value.port == 4321
 
 
+def test_who_has_closed_a_project_touches_it_no_more(tmp_path: Path) -> None:
+    one = Project.open(tmp_path / FOLDER)
+    one.close()
+    other = Project.open(tmp_path / FOLDER)
+    other.tell_running(4321)
+    one.close()
+    assert other.running() == 4321
+    with pytest.raises(Taken):
+        Project.open(tmp_path / FOLDER)
+    other.close()
+
+
 KILLED = """
     import os, sys
     from pathlib import Path

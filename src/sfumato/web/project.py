@@ -183,12 +183,14 @@ class Project(ProjectFiles):
         return handle
 
     def close(self) -> None:
-        """Let others have it."""
+        """Let others have it; what they put there afterwards is theirs."""
+        if "_held" not in self.__dict__:
+            return
         for name in (".running.json", f".{_DOOR}", OPENING):
             (self.folder / name).unlink(missing_ok=True)
         if self._held is not None:
             os.close(self._held)
-            del self._held
+        del self._held
 
     # -- what can be edited ------------------------------------------------------------------------
 

@@ -287,6 +287,8 @@ def serve(
             log_config=None,
             log_level="critical",
             server_header=False,
+            proxy_headers=False,
+            ws="none",
             timeout_graceful_shutdown=1,
         )
         _open(door.address, held, browser=browser, say=say)

@@ -102,6 +102,7 @@ bench: install  ## Run the benchmarks (ratios against peers and floors, in one r
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
 	$(BIN)/python benchmarks/audit.py --peer $(PEERS)/bin/python
 	$(BIN)/python benchmarks/raw_table.py
+	$(BIN)/python benchmarks/first_runs.py
 	$(BIN)/python benchmarks/linkage.py
 	$(BIN)/python benchmarks/lattice.py
 	$(BIN)/python benchmarks/high_dimensions.py

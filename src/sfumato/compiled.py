@@ -16,8 +16,10 @@ from typing import Any, TypeVar
 
 import numba as nb
 import numpy as np
+import numpy.typing as npt
 
 Int = int | np.int64  # what compiled code counts with
+Array = npt.NDArray[Any]
 Compiled = TypeVar("Compiled", bound=Callable[..., Any])
 
 
@@ -34,3 +36,29 @@ def kernel(function: Compiled) -> Compiled:
 def inner(function: Compiled) -> Compiled:
     """To be called by kernels only: what takes many arrays from Python takes longest to compile."""
     return _compiled(function, no_cpython_wrapper=True)
+
+
+# What many kernels need; NumPy's own take several times as long to compile.
+
+
+@inner
+def sort_numbers(numbers: Array) -> None:
+    """In place (Shell's sort)."""
+    gap = len(numbers) // 2
+    while gap > 0:
+        for place in range(gap, len(numbers)):
+            number, at = numbers[place], place
+            while at >= gap and numbers[at - gap] > number:
+                numbers[at] = numbers[at - gap]
+                at -= gap
+            numbers[at] = number
+        gap = 1 if gap == 2 else gap * 5 // 11
+
+
+@inner
+def with_room(numbers: Array, first: Int, filled: Int, more: Int) -> Array:
+    """The numbers from `first` to `filled`, with room for so many more."""
+    wider = np.empty(2 * (filled - first + more), numbers.dtype)
+    for place in range(first, filled):
+        wider[place - first] = numbers[place]
+    return wider

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sfumato.compiled import inner, kernel
+from sfumato.compiled import inner, kernel, sort_numbers, with_room
 from sfumato.numbers import Bools, Floats, Ints, Words
 
 # The compiled core of `exposure.py`: which earlier releases show a value, and the fewest left.
@@ -55,10 +55,15 @@ def remember(
                         touched[many] = code
                         many += 1
                     bits[code, word] |= bit
-        while filled + many > len(values):
-            values = np.concatenate((values, np.empty(len(values), np.int64)))
-            shown_by = np.concatenate((shown_by, np.zeros(shown_by.shape, np.uint64)))
-        listed = np.sort(touched[:many])
+        if filled + many > len(values):
+            values = with_room(values, 0, filled, many)
+            wider = np.zeros((len(values), words), np.uint64)
+            for place in range(filled):
+                for word in range(words):
+                    wider[place, word] = shown_by[place, word]
+            shown_by = wider
+        listed = touched[:many]
+        sort_numbers(listed)
         for place in range(many):
             code = listed[place]
             values[filled] = code
@@ -215,9 +220,9 @@ def intersect(
                     first = j
         start = filled
         if first >= 0:
-            while filled + shown[first] > len(values):
-                values = np.concatenate((values, np.empty(len(values), np.int64)))
-                posterior = np.concatenate((posterior, np.empty(len(posterior))))
+            if filled + shown[first] > len(values):
+                values = with_room(values, 0, filled, shown[first])
+                posterior = with_room(posterior, 0, filled, shown[first])
             for place in range(shown[first]):
                 code = touched[first, place]
                 everywhere = True
@@ -228,7 +233,7 @@ def intersect(
                 if everywhere:
                     values[filled] = code
                     filled += 1
-            values[start:filled].sort()
+            sort_numbers(values[start:filled])
             _weigh(values[start:filled], posterior[start:filled], into, shown, tilt)
         ends[i + 1] = filled
         for j in range(releases):

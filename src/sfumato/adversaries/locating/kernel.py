@@ -15,7 +15,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.compiled import inner, kernel
+from sfumato.compiled import inner, kernel, sort_numbers, with_room
 from sfumato.numbers import Codes, Floats, Ints, fraction, offsets_of
 
 # The nearest centroids of a point, all ties included: a k-d tree, compiled.
@@ -129,14 +129,14 @@ def _search(
             stack[top], bound[top] = farther, max(least, gap * gap * (1 - _HAIR))
             stack[top + 1], bound[top + 1] = closer, least
             top += 2
-        while filled + kept > len(found):
-            found = np.concatenate((found, np.empty(len(found), np.int64)))
+        if filled + kept > len(found):
+            found = with_room(found, 0, filled, kept)
         start = filled
         for j in range(kept):
             if far[j] <= best * (1 + _HAIR):
                 found[filled] = near[j]
                 filled += 1
-        found[start:filled].sort()
+        sort_numbers(found[start:filled])
         indptr[i + 1] = filled
     return indptr, found[:filled].copy()
 
@@ -190,6 +190,18 @@ _NODE = 4  # column or -1, then cut, left, right, or first and last item
 
 
 @inner
+def _place_of(number: int, listed: Ints, start: int, stop: int) -> int:
+    """Where a number stands, or would, among those listed from start to stop, ascending."""
+    while start < stop:
+        middle = (start + stop) // 2
+        if listed[middle] < number:
+            start = middle + 1
+        else:
+            stop = middle
+    return start
+
+
+@inner
 def _best_cut(
     low: Ints, high: Ints, items: Ints, begins: Ints, ends: Ints
 ) -> tuple[int, int, int, int]:
@@ -208,7 +220,11 @@ def _best_cut(
             last = max(last, high[c, i])
         width = last - first + 1
         if width > 8 * n:  # few boxes far apart
-            lows, highs = np.sort(low[c][items]), np.sort(high[c][items])
+            lows, highs = np.empty(n, np.int64), np.empty(n, np.int64)
+            for at in range(n):
+                lows[at], highs[at] = low[c, items[at]], high[c, items[at]]
+            sort_numbers(lows)
+            sort_numbers(highs)
             ended = 0
             for begun in range(1, n):
                 if lows[begun] == lows[begun - 1]:
@@ -237,47 +253,65 @@ def _best_cut(
     return column, place, copies, most
 
 
-@kernel
 def build(low: Ints, high: Ints) -> tuple[Ints, Ints]:
     """The tree over boxes `low[c, g]..high[c, g]`: its nodes, and the boxes of its leaves."""
+    nodes, items = _build_boxes(low, high)
+    return nodes.reshape(-1, _NODE), items
+
+
+@kernel
+def _build_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
     total = low.shape[1]
     begins, ends = np.zeros(8 * total + 1, np.int64), np.zeros(8 * total + 1, np.int64)
-    nodes = np.empty((64, _NODE), np.int64)
-    used, filled, held = 1, 0, total
-    items = np.empty(max(total, 1), np.int64)
-    # Nodes wait in the order they were made, so that the allowance for copies is shared evenly.
-    waiting = [np.arange(total)]
+    nodes, used = np.empty(64 * _NODE, np.int64), 1
+    items, filled, held = np.empty(max(total, 1), np.int64), 0, total
+    # Nodes wait in the order they were made, so that the allowance for copies is shared evenly. The
+    # boxes of those that wait stand one run after another, and a node tells which run is its own;
+    # `gone` boxes of nodes that no longer wait are not there any more.
+    waiting, queued, gone = np.empty(2 * total + 1, np.int64), total, 0
+    for box in range(total):
+        waiting[box] = box
+    nodes[2], nodes[3] = 0, total
     at = 0
-    while at < len(waiting):
-        mine = waiting[at]
-        n = len(mine)
+    while at < used:
+        node = at * _NODE
+        begin, n = nodes[node + 2], nodes[node + 3] - nodes[node + 2]
         column, place, copies = -1, 0, 0
         if n > LEAF:
+            mine = waiting[begin - gone : begin - gone + n]
             column, place, copies, larger = _best_cut(low, high, mine, begins, ends)
             crowded = held + copies > COPIES * total + 1024
             if column >= 0 and (larger > n - n // 8 or (copies > 0 and crowded)):
                 column = -1
         if column < 0:
-            while filled + n > len(items):
-                items = np.concatenate((items, np.empty(len(items), np.int64)))
-            for box in range(n):
-                items[filled + box] = mine[box]
-            nodes[at, 0], nodes[at, 1], nodes[at, 2], nodes[at, 3] = -1, 0, filled, filled + n
+            if filled + n > len(items):
+                items = with_room(items, 0, filled, n)
+            for one in range(n):
+                items[filled + one] = waiting[begin - gone + one]
+            nodes[node], nodes[node + 1] = -1, 0
+            nodes[node + 2], nodes[node + 3] = filled, filled + n
             filled += n
         else:
             held += copies
-            left = mine[low[column][mine] < place]
-            right = mine[high[column][mine] >= place]
-            while used + 2 > len(nodes):
-                nodes = np.concatenate((nodes, np.empty((len(nodes), _NODE), np.int64)))
-            nodes[at, 0], nodes[at, 1] = column, place
-            nodes[at, 2], nodes[at, 3] = used, used + 1
-            used += 2
-            waiting.append(left)
-            waiting.append(right)
-        waiting[at] = mine[:0]
+            if queued - gone + n + copies > len(waiting):
+                waiting = with_room(waiting, begin - gone, queued - gone, n + copies)
+                gone = begin
+            if (used + 2) * _NODE > len(nodes):
+                nodes = with_room(nodes, 0, used * _NODE, 2 * _NODE)
+            nodes[node], nodes[node + 1] = column, place
+            nodes[node + 2], nodes[node + 3] = used, used + 1
+            for side in range(2):
+                child = used * _NODE
+                nodes[child + 2] = queued
+                for one in range(begin - gone, begin - gone + n):
+                    box = waiting[one]
+                    if high[column, box] >= place if side else low[column, box] < place:
+                        waiting[queued - gone] = box
+                        queued += 1
+                nodes[child + 3] = queued
+                used += 1
         at += 1
-    return nodes[:used], items[:filled]
+    return nodes[: used * _NODE].copy(), items[:filled].copy()
 
 
 @inner
@@ -295,7 +329,7 @@ def _contains(
             return False
         if gap[c, box] >= 0:
             start, stop = offsets[gap[c, box]], offsets[gap[c, box] + 1]
-            place = start + np.searchsorted(listed[start:stop], point[c])
+            place = _place_of(point[c], listed, start, stop)
             if place == stop or listed[place] != point[c]:
                 return False
     return True
@@ -328,8 +362,8 @@ def search(
             while nodes[node, 0] >= 0:
                 node = nodes[node, 2 if point[nodes[node, 0]] < nodes[node, 1] else 3]
             start, stop = nodes[node, 2], nodes[node, 3]
-            while found + stop - start > len(boxes):
-                boxes = np.concatenate((boxes, np.empty(len(boxes), np.int64)))
+            if found + stop - start > len(boxes):
+                boxes = with_room(boxes, 0, found, stop - start)
             for place in range(start, stop):
                 if _contains(low, high, gap, offsets, listed, items[place], point):
                     boxes[found] = items[place]

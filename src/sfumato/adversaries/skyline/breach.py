@@ -366,6 +366,11 @@ def _run(
         looks = whole_lists.MOST_LOOKS
         whole_lists.fill(stored_lists, start, stop, codes, known, looks, out, reduce)
         return
+    from sfumato.adversaries.skyline import few_groups
+
+    if case == "single" and few_groups.fits(groups, known):
+        few_groups.fill(groups, start, stop, codes, known, out[0], reduce)
+        return
     from sfumato.adversaries.skyline.kernel import fill, scan  # Numba is slow to import
 
     stored = (groups.indptr, groups.indices, groups.data, groups.sizes, start, stop, groups.width)
@@ -469,10 +474,9 @@ def _shapes(groups: Groups, some: Ints, target: int, facts: int, case: Case) -> 
         from sfumato.adversaries.skyline.whole_lists import MOST_LOOKS, spared_lists, stored
 
         return spared_lists(stored(groups), some, target, np.array([facts]), MOST_LOOKS)[0]
-    from sfumato.adversaries.skyline.kernel import shapes
+    from sfumato.adversaries.skyline.few_groups import shapes_of
 
-    most = min(facts, groups.width)
-    return shapes(groups.indptr, groups.indices, groups.data, groups.sizes, some, target, most)
+    return shapes_of(groups, some, target, min(facts, groups.width))
 
 
 def _distinct(shapes: Ints) -> Ints:

@@ -35,6 +35,7 @@ from sfumato.adversaries.skyline.breach import (
     odds_at,
     safe,
 )
+from sfumato.adversaries.skyline.few_groups import shapes_of
 from sfumato.errors import InputError
 from sfumato.notebook import Displayed
 from sfumato.numbers import Ints, tallied_offsets
@@ -58,23 +59,11 @@ _LARGEST = 1 << 31  # products of two counts must fit 64 bits
 
 def deciding(groups: Groups, target: int, case: Case) -> Groups:
     """Groups of the shapes that decide, the target value being their first."""
-    from sfumato.adversaries.skyline.kernel import shapes
-
     having = groups.row[groups.indices == target]
     most = int(groups.distinct[having].max(initial=1)) - 1
     step = max(1, _CELLS // (most + 2))
     parts = [
-        _distinct(
-            shapes(
-                groups.indptr,
-                groups.indices,
-                groups.data,
-                groups.sizes,
-                having[start : start + step],
-                target,
-                most,
-            )
-        )
+        _distinct(shapes_of(groups, having[start : start + step], target, most))
         for start in range(0, len(having), step)
     ]
     distinct = _distinct(np.concatenate(parts)) if parts else np.empty((0, 2 + most), np.int64)

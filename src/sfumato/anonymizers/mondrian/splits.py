@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.compiled import inner, kernel
-from sfumato.numbers import Bools, Codes, Ints
+from sfumato.numbers import Bools, Codes, Ints, run_places
 from sfumato.schema.boundaries import BESIDE
 
 NONE = -1
@@ -208,26 +208,25 @@ def told_best(own: Bools, at: int, below: int, above: int) -> int:
     return below
 
 
-@kernel
 def halves(
     codes: Codes, starts: Ints, stops: Ints, column: Codes, cut: Codes, last: Codes
 ) -> Codes:
     """Relaxed cuts: the part (0 or 1) of each row so that equal values may fall apart.
 
     Rows hold one person each. People with a special go where the cut says; the others are halved.
-    Part of a row that lies in no given node: 0.
+    Part of a row that lies in no given node: 0. Not compiled: a sort that keeps equal ones in order
+    takes longer to compile than all else that is.
     """
     part = np.zeros(codes.shape[0], np.int32)
-    for node in range(len(starts)):
-        start, stop = starts[node], stops[node]
-        order = np.argsort(codes[start:stop, column[node]], kind="mergesort")
-        end = last[column[node]]
-        valued = stop - start
-        while end >= 0 and codes[start + order[valued - 1], column[node]] > end:
-            valued -= 1
-            part[start + order[valued]] = 0 if bound_takes_specials(cut[node]) else 1
-        for place in range(valued // 2, valued):
-            part[start + order[place]] = 1
+    lengths = stops - starts
+    rows, node = run_places(starts, lengths), np.repeat(np.arange(len(starts)), lengths)
+    code, end = codes[rows, column[node]], last[column]
+    order = np.lexsort((code, node))
+    special = (code > end[node]) & (end[node] >= 0)
+    valued = lengths - np.bincount(node[special], minlength=len(starts))
+    place = np.arange(len(rows)) - (np.cumsum(lengths) - lengths)[node]
+    right = np.where(place < valued[node], place >= (valued // 2)[node], cut[node] < BESIDE)
+    part[rows[order]] = right
     return part
 
 
@@ -354,18 +353,6 @@ def cells(
     return indptr, indices[:filled], data[:filled]
 
 
-@kernel
 def moved(order: Ints, codes: Codes, n: Ints, values: Codes) -> tuple[Codes, Ints, Codes]:
-    """Rows in a new order, all their columns in one pass."""
-    total = len(order)
-    out_codes = np.empty((total, codes.shape[1]), np.int32)
-    out_n = np.empty(total, np.int64)
-    out_values = np.empty((values.shape[0], total), np.int32)
-    for place in range(total):
-        row = order[place]
-        for column in range(codes.shape[1]):
-            out_codes[place, column] = codes[row, column]
-        out_n[place] = n[row]
-        for column in range(values.shape[0]):
-            out_values[column, place] = values[column, row]
-    return out_codes, out_n, out_values
+    """Rows in a new order, all their columns."""
+    return codes.take(order, axis=0), n.take(order), values.take(order, axis=1)

@@ -25,6 +25,7 @@ from sfumato.criteria.base import Verdict
 from sfumato.errors import InputError
 from sfumato.numbers import Bools, shortest
 from sfumato.release.groups import Groups
+from sfumato.release.kinds import told_once
 from sfumato.release.release import Release
 from sfumato.report.document import (
     OF_TABLE,
@@ -311,7 +312,7 @@ def _required(
 
 def _usual(name: str, groups: Groups) -> Iterator[Chart]:
     """Somebody who knows the table's distribution, and somebody with any opinion at all."""
-    people = float(groups.reference.sum())
+    groups, people = told_once(groups), float(groups.reference.sum())
     series, sentences = [], []
     for shape, words in (("table", "knows the table's distribution"), (None, "believes anything")):
         least = float(groups.width) if shape is None else 1.0

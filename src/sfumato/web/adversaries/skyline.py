@@ -61,7 +61,7 @@ def ask_somebody_who_knows(desk: Desk, point: int, fields: Fields) -> PanelAnswe
     grounding = worst_grounding(release, value, *known, None, sensitive=column)
     document = skyline_document(release, [found], [grounding])
     safe, worst = document.sections[0], document.sections[-1]
-    charts = (*_region(found, known), *safe.charts[1:])
+    charts = (*(_region(found, known) or safe.charts[:1]), *safe.charts[1:])
     reached = fraction(grounding.confidence) >= fraction(confidence)
     line = [
         *(*shell_words(desk, point), "--sensitive", column, "--value", value),
@@ -97,23 +97,23 @@ def _region(found: KnowledgeSkyline, known: Point) -> tuple[Chart, ...]:
     for l, k, m in sorted(found.points, reverse=True):  # noqa: E741  # the paper's names
         if m >= family and (not corners or k > corners[-1][1]):
             corners.append((l, k))
-    line = [(corners[0][0], 0), *corners, (0, corners[-1][1])] if corners else []
+    if not corners:  # nothing to draw: nothing is safe with so many relatives, or all is
+        return ()
+    line = [(corners[0][0], 0), *corners, (0, corners[-1][1])]
     inside = any(facts <= l and people <= k for l, k in corners)  # noqa: E741
     here = Series("what she knows now", [facts], [people], mark="star")
-    edge = [Series(f"safe up to here: {found.value}", [x for x, _ in line], [y for _, y in line])]
+    edge = Series(f"safe up to here: {found.value}", [x for x, _ in line], [y for _, y in line])
     where = "inside what is safe" if inside else "outside what is safe"
     told = "; ".join(f"up to {x} and {y}" for x, y in corners)
-    safe = f"Safe is {told}." if corners else "Nothing is safe."
-    if found.bounds is None:
-        where, safe = "nobody has the value", "All is safe."
     return (
         Chart(
             f"What may be known beside {family} {KINDS[2]}",
             "steps",
             f"{KINDS[0]} she knows (number)",
             f"{KINDS[1]} she knows (number)",
-            (*(edge if line else ()), here),
+            (edge, here),
             name="safe-region",
-            alt=f"She stands at {facts} {KINDS[0]} and {people} {KINDS[1]}: {where}. {safe}",
+            alt=f"She stands at {facts} {KINDS[0]} and {people} {KINDS[1]}: {where}. Safe is "
+            f"{told}.",
         ),
     )

@@ -59,6 +59,7 @@ def small_project(folder: Path, policy: str = POLICY, **names: str) -> Project:
 class Here:
     """In the place of a worker: tasks are done at once, in this process."""
 
+    process_id = 1
     progress = None
 
     def __init__(self, folder: Path, project: Project) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pytest
 
 from sfumato.datasets.census import census
@@ -270,3 +272,17 @@ def test_a_file_outside_cannot_be_chosen(visitor: Visitor, tmp_path: Path) -> No
         answer = visitor.post("/data/file", {"file": name, "revision": visitor.revision})
         assert answer.status_code == 422
     assert visitor.bench.project.state().data is None
+
+
+def test_a_column_whose_name_has_a_line_break_gets_its_role(visitor: Visitor) -> None:
+    table = pa.table({"the\nage": [*range(20, 60)] * 2, "disease": ["flu", "cold"] * 40})
+    pq.write_table(table, visitor.bench.folder.root / "people.parquet")
+    project = visitor.bench.project
+    project.choose_data("people.parquet", {}, visitor.revision)
+    visitor.post("/data/draft", {"revision": visitor.revision})
+    given = {"column-0": "the\r\nage", "role-0": "quasi", "column-1": "disease", "role-1": "keep"}
+    answer = visitor.post("/data/roles", {**given, "revision": visitor.revision})
+    assert answer.status_code == 303
+    schema = Policy.load(project.policy_file).schema
+    assert schema is not None
+    assert (schema.quasi, schema.keep) == (("the\nage",), ("disease",))

@@ -151,9 +151,14 @@ def _roles_given(form: Form) -> dict[str, str]:
     given = {}
     for key, name in form.fields:
         kind, _, place = key.partition("-")
-        if kind == "column" and (role := form.text(f"role-{place}")):
-            given[name] = role
+        if kind == "column" and name and (role := form.text(f"role-{place}")):
+            given[_as_named(name)] = role
     return given
+
+
+def _as_named(sent: str) -> str:
+    """The name of a column as a form sent it: browsers write line breaks in their own way."""
+    return sent.replace("\r\n", "\n")
 
 
 async def _answer(request: Request) -> Response:
@@ -179,7 +184,7 @@ async def _said(bench: Bench, form: Form) -> dict[str, object]:
     """What an answer says of how cells are read."""
     said: dict[str, object] = {}
     marks: dict[tuple[str, str], str] = {}
-    for place, column in enumerate(form.texts("marked")):
+    for place, column in enumerate(map(_as_named, form.texts("marked"))):
         meaning = form.text(f"meaning-{place}")
         if meaning:
             marks[column, form.texts("mark")[place]] = meaning
@@ -187,7 +192,7 @@ async def _said(bench: Bench, form: Form) -> dict[str, object]:
         said |= await bench.quick.ask(roles.settle_marks, marks)
     option, _, value = form.text("way").partition(":")
     if option == "dates":
-        said["dates"] = {form.text("about"): form.text("pattern").strip() or value}
+        said["dates"] = {_as_named(form.text("about")): form.text("pattern").strip() or value}
     elif option == "decimal":
         said["decimal"] = value
     if year := form.text("first_year").strip():
@@ -309,7 +314,7 @@ async def _tree(request: Request) -> Response:
 async def _edit(request: Request) -> Response:
     """An edit of a tree: its file is kept, and the policy names it."""
     bench, form = bench_of(request), await read_form(request)
-    name, what = form.text("name"), form.text("what")
+    name, what = _as_named(form.text("name")), form.text("what")
     state = bench.project.state()
     previous, problem = "", ""
     try:
@@ -361,7 +366,7 @@ def _picked(form: Form, what: str) -> tuple[int, list[str]]:
 
 async def _propose(request: Request) -> Response:
     bench, form = bench_of(request), await read_form(request)
-    name = form.text("name")
+    name = _as_named(form.text("name"))
     problem, previous = "", ""
     try:
         if bench.project.state().revision != form.revision:
@@ -383,7 +388,9 @@ async def _ranges(request: Request) -> Response:
     """How many people each range of a rule would hold, while it is chosen."""
     bench, form = bench_of(request), await read_form(request)
     try:
-        levels = await bench.quick.ask(hierarchies.try_rule, form.text("name"), _rule_said(form))
+        levels = await bench.quick.ask(
+            hierarchies.try_rule, _as_named(form.text("name")), _rule_said(form)
+        )
     except WorkError as error:
         return fragment(request, "failure.html", words=str(error), live=True)
     return fragment(request, "data_ranges.html", levels=levels)
@@ -391,7 +398,7 @@ async def _ranges(request: Request) -> Response:
 
 async def _rule(request: Request) -> Response:
     bench, form = bench_of(request), await read_form(request)
-    name, problem = form.text("name"), ""
+    name, problem = _as_named(form.text("name")), ""
     try:
         if "published-at" in form:
             level = form.whole("published-at")

@@ -308,6 +308,7 @@ def _work(connection: Connection, place: WorkPlace, ready: bool) -> None:
 
     desk = Desk(place.folder, place.project, place.memory)
     if ready:
+        import sfumato.policy.draft.draft
         import sfumato.policy.model
         import sfumato.table
         import sfumato.workflow.audit  # noqa: F401

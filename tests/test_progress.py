@@ -86,6 +86,30 @@ def test_whoever_watches_is_told_of_phases_and_of_the_outermost_steps() -> None:
     assert len(seen) == told
 
 
+def test_whoever_waits_is_told_that_something_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    from sfumato import compiled
+
+    told: list[str] = []
+
+    class Line:
+        def update(self, words: str) -> None:
+            told.append(words)
+
+        def stop(self) -> None:
+            told.append("stopped")
+
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    with progress.phase("searching"):
+        monkeypatch.setattr(progress._line, "_shown", Line())
+        compiled.inner(_doubled).compile("int64(int64)")  # type: ignore[attr-defined]
+    assert "searching, compiling, once ..." in told
+    assert told[-2:] == ["searching ...", "stopped"]
+
+
+def _doubled(number: int) -> int:
+    return 2 * number
+
+
 # -- phases ---------------------------------------------------------------------------------------
 
 DATA = "age,zip,disease\n" + "".join(

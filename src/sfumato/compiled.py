@@ -17,10 +17,26 @@ from typing import Any, TypeVar
 import numba as nb
 import numpy as np
 import numpy.typing as npt
+from numba.core.event import Listener, register
+
+from sfumato.progress import compiling
 
 Int = int | np.int64  # what compiled code counts with
 Array = npt.NDArray[Any]
 Compiled = TypeVar("Compiled", bound=Callable[..., Any])
+
+
+class _Told(Listener):
+    """Whoever waits is told that something is compiled."""
+
+    def on_start(self, event: object) -> None:
+        compiling(1)
+
+    def on_end(self, event: object) -> None:
+        compiling(-1)
+
+
+register("numba:compile", _Told())  # type: ignore[no-untyped-call]
 
 
 def _compiled(function: Compiled, **settings: bool) -> Compiled:

@@ -64,6 +64,17 @@ class _PhaseLine:
         self._watchers: list[Watcher] = []
         self._timer: threading.Timer | None = None
         self._shown: Any = None
+        self._compiling = 0  # functions, one inside another
+
+    @property
+    def _words(self) -> str:
+        return f"{self._phases[-1]}{', compiling, once' if self._compiling else ''} ..."
+
+    def compiling(self, more: int) -> None:
+        with self._lock:
+            self._compiling += more
+            if self._shown is not None and self._phases:
+                self._shown.update(self._words)
 
     def begin(self, phase: Phase) -> None:
         with self._lock:
@@ -98,7 +109,7 @@ class _PhaseLine:
             if not self._phases or Ticker.showing or not sys.stderr.isatty():
                 return
             if self._shown is not None:
-                self._shown.update(f"{self._phases[-1]} ...")
+                self._shown.update(self._words)
             elif self._timer is None:
                 self._timer = threading.Timer(_PATIENCE, self._show)
                 self._timer.daemon = True
@@ -112,7 +123,7 @@ class _PhaseLine:
             if self._timer is None or self._shown is not None:  # ended while we waited
                 return
             self._timer = None
-            self._shown = Status(f"{self._phases[-1]} ...", console=Console(stderr=True))
+            self._shown = Status(self._words, console=Console(stderr=True))
             self._shown.start()
 
     @contextmanager
@@ -150,6 +161,11 @@ def phase(name: Phase) -> Iterator[None]:
         yield
     finally:
         _line.end()
+
+
+def compiling(more: int) -> None:
+    """Code begins (1) or ends (-1) to be compiled, as it is once an installation."""
+    _line.compiling(more)
 
 
 def heard(listener: Listener) -> AbstractContextManager[None]:

@@ -14,6 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversaries.relative_threat import chains as chains_module
+from sfumato.adversaries.relative_threat import tempering
 from sfumato.adversaries.relative_threat.bucketized import BucketModel, buckets_of
 from sfumato.adversaries.relative_threat.chains import (
     Diagnostics,
@@ -166,6 +167,7 @@ def test_how_many_began_in_a_world_is_not_taken_for_its_weight(
 ) -> None:
     """A lowest power at which nobody leaves a world: climbs tell nothing of how likely it is."""
     monkeypatch.setattr(TemperedChains, "_lowest_power", lambda self: 0.8)
+    monkeypatch.setattr(tempering, "CLIMBS", 2)
     buckets = model([((0, 1), (ONE, OTHER))] * 30)
     dealt = {"A": np.tile([0, 1], 30), "B": np.tile([1, 0], 30)}
     begun = [buckets.ladder(np.ones(1), dealt[one][None], [at]) for at, one in enumerate(worlds)]
@@ -174,6 +176,7 @@ def test_how_many_began_in_a_world_is_not_taken_for_its_weight(
     for sweeps in (100, 200):
         traces = sampler.stage(sweeps, 1, np.arange(sampler.pool))
         assert judge_traces(traces[0])[0].max() > 1.5
+        assert traces[0].shape[1] == sweeps  # what was drawn before is not kept
 
 
 def test_on_a_long_ladder_all_ensembles_have_all_worlds_in_unequal_shares() -> None:

@@ -62,6 +62,7 @@ APART = 0.954  # steps of power, in standard deviations of log chance, exchanged
 REFUSED = 0.5  # of proposed exchanges
 PILOT = 60  # iterations
 MOST_RUNGS = 400
+SETTLED = 1.02  # R-hat of a stage below which its draws are kept beside those of the next
 BATCHES = 4  # of a stage and chain, for the error of sampling
 POOL = 256  # beliefs that may be watched
 FEW = 16  # counts on which chains are to agree at the lowest power
@@ -244,12 +245,14 @@ class TemperedChains(BucketChains):
     def stage(self, sweeps: int, thin: int, watched: Ints) -> list[Floats]:
         """The beliefs watched in this stage and the one before, half as long.
 
-        Together they are all but the first quarter of the iterations.
+        Together they are all but the first quarter of the iterations. A stage in which ensembles
+        were still on their way from where they began counts as warm-up for the next.
         """
         now = [self._record(sweeps, 1, self._slots) for _ in range(self.chains)]
         side_by_side(lambda chain: self._iterate(chain, sweeps, AT_ONE, now[chain]), self.chains)
         joined = list(map(_joined, now, self._last)) if self._last else now
-        self._last = now
+        traces = np.array([record.traces for record in now])
+        self._last = now if rhat_of(traces).max(initial=1.0) < SETTLED else []
         self._round_trips.append(self._trips())
         chances = np.concatenate([record.sums for record in joined]) / joined[0].batch
         kept = np.concatenate([record.kept for record in joined])

@@ -39,7 +39,7 @@ class Page(HTMLParser):
             self.explained[str(given["href"])] = str(given["title"])
         if given.get("http-equiv") == "Content-Security-Policy":
             self.policy = str(given["content"])
-        if given.get("role") == "group":
+        if given.get("role") == "group" and given.get("class") != "wide":  # not a table
             self.labels.append(given.get("aria-label") or "")
         self._data = tag == "script" and given.get("type") == "application/json"
         if tag == "table":

@@ -18,13 +18,13 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError
 from sfumato.progress import Ticker, phase
-from sfumato.report.document import Answer, Chart, Document, Section, Series, Sheet
+from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.web.bench import bench_of, page, read_form
 from sfumato.web.desk import Desk
 from sfumato.web.folder import Folder
 from sfumato.web.server import Attentive
 from sfumato.web.shell import path_word, reading_words, shell_line
-from sfumato.web.shown import document_html, section_html
+from sfumato.web.shown import section_html
 from tests.web.conftest import Visitor
 
 # What a label may be, if somebody means harm or nobody thought of it.
@@ -235,16 +235,7 @@ def test_whatever_a_label_is_it_is_text(label: str) -> None:
         tuple(Chart(label, kind, label, label, series, alt=label) for kind in kinds),
         private=True,
     )
-    document = Document(
-        "x",
-        label,
-        label,
-        (section,),
-        answer=Answer("violated", label),
-        warnings=(label,),
-        tiles={label: label},
-    )
-    shown = document_html(document)
+    shown = section_html(section)
     assert isinstance(shown, Markup)
     found = Tags(shown)
     assert "img" not in found.tags

@@ -11,7 +11,7 @@ from functools import cache
 from jinja2 import Template
 from markupsafe import Markup
 
-from sfumato.report.document import Chart, Document, Section, Sheet
+from sfumato.report.document import Section, Sheet
 from sfumato.report.html.page import cells_of, section_parts
 from sfumato.report.html.pictures import picture
 from sfumato.web.bench import environment
@@ -21,17 +21,6 @@ def section_html(section: Section, *, level: int = 2) -> Markup:
     """A section with its words, tables and charts; `level` is that of its heading, 0 for none."""
     parts = section_parts(section, f"chart-{secrets.token_hex(4)}")
     return Markup(_template("section.html").render(one=parts, level=level))
-
-
-def document_html(document: Document, *, level: int = 2) -> Markup:
-    """What a document answers and warns of, then all of its sections."""
-    head = Markup(_template("document_head.html").render(document=document))
-    return head + Markup("").join(section_html(one, level=level) for one in document.sections)
-
-
-def chart_html(chart: Chart) -> Markup:
-    """One chart with its title, its words and its numbers."""
-    return section_html(Section("", charts=(chart,)), level=0)
 
 
 def sheet_html(sheet: Sheet) -> Markup:

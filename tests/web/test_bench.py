@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import shlex
+import shutil
 import signal
+import subprocess
 import time
 from html.parser import HTMLParser
 from pathlib import Path
@@ -23,7 +25,7 @@ from sfumato.web.bench import bench_of, page, read_form
 from sfumato.web.desk import Desk
 from sfumato.web.folder import Folder
 from sfumato.web.server import Attentive
-from sfumato.web.shell import path_word, reading_words, shell_line
+from sfumato.web.shell import path_word, reading_words, shell_line, shell_note
 from sfumato.web.shown import section_html
 from tests.web.conftest import Visitor
 
@@ -199,7 +201,7 @@ def test_what_is_looked_at_is_given_up_and_what_is_saved_is_not(
         raise AssertionError
 
     headers = [(b"x-live", b"yes")] if live else []
-    scope = {"type": "http", "method": method, "headers": headers}
+    scope = {"type": "http", "path": "/data", "method": method, "headers": headers}
     asyncio.run(asyncio.wait_for(Attentive(app)(scope, receive, send), 10))  # type: ignore[arg-type]
     assert ends == ["stopped" if stopped else "done"]
 
@@ -261,9 +263,7 @@ def test_sections_shown_twice_have_charts_of_their_own() -> None:
 # -- the same from a shell -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "name", ["a b.csv", "$(rm -rf x).csv", "'; ls #.csv", "-rf.csv", "é\n.csv"]
-)
+@pytest.mark.parametrize("name", ["a b.csv", "$(rm -rf x).csv", "'; ls #.csv", "-rf.csv", "é.csv"])
 def test_a_command_names_a_file_and_nothing_else(tmp_path: Path, name: str) -> None:
     folder = Folder(tmp_path, tmp_path / "sfumato-project")
     line = shell_line("audit", path_word(folder, tmp_path / name), "--policy", "p.toml")
@@ -272,6 +272,19 @@ def test_a_command_names_a_file_and_nothing_else(tmp_path: Path, name: str) -> N
     assert (tmp_path / words[2]).resolve() == tmp_path / name
     assert not words[2].startswith("-")
     assert words[3:] == ["--policy", "p.toml"]
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs a shell")
+@pytest.mark.parametrize(
+    "name", ["a\nrm x", "a\x15rm x\r", "\x1b[201~b'\\n", "\u202egpj.csv", "é\n\x07f", "\udce9"]
+)
+def test_a_terminal_obeys_nothing_that_a_name_holds(name: str) -> None:
+    line = shell_line("audit", name)
+    assert line.isprintable()
+    words = line.replace("sfumato audit", "printf %s")
+    said = subprocess.run(["bash", "-c", words], capture_output=True, check=True)
+    assert said.stdout == os.fsencode(name)
+    assert shell_note(name).isprintable()
 
 
 def test_how_a_file_is_read_is_said_as_options() -> None:

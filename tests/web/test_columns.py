@@ -286,3 +286,13 @@ def test_a_column_whose_name_has_a_line_break_gets_its_role(visitor: Visitor) ->
     schema = Policy.load(project.policy_file).schema
     assert schema is not None
     assert (schema.quasi, schema.keep) == (("the\nage",), ("disease",))
+
+
+def test_a_column_like_an_option_is_none_in_the_command(visitor: Visitor) -> None:
+    root = visitor.bench.folder.root
+    (root / "-x.csv").write_text("--force,sex\n" + "30,F\n40,M\n" * 5)
+    project = visitor.bench.project
+    project.choose_data("-x.csv", {}, project.state().revision)
+    page = visitor.client.get("/data/column", params={"name": "--force"}).text
+    assert "sfumato hierarchy ./-x.csv --out tree.csv -- --force" in page
+    assert "sfumato init ./-x.csv" in visitor.client.get("/data").text

@@ -151,6 +151,8 @@ def test_the_report_runs_its_own_scripts_and_no_others(open_bench) -> None:
     assert "script-src 'self'" not in policy
     assert "frame-ancestors 'none'" in policy
     assert "default-src 'none'" in policy
+    assert "sandbox allow-scripts allow-downloads;" in policy  # whose origin is nobody's
+    assert answer.headers["cross-origin-opener-policy"] == "unsafe-none"
     assert answer.headers["cache-control"] == "no-store"
     assert open_bench.get("/decide/report/9").status_code == 422
     assert open_bench.get("/decide/report/..%2F1").status_code in (404, 422)

@@ -86,6 +86,21 @@ def test_a_link_out_of_the_folder_is_as_if_it_were_not_there(folder: Folder) -> 
     assert folder.resolve("alias.csv") == folder.root / "people.csv"
 
 
+def test_what_is_not_listed_is_not_chosen(folder: Folder) -> None:
+    (folder.uploads / "mine.csv").write_text(ROWS)
+    (folder.root / ".cache").mkdir()
+    (folder.root / ".cache" / "ab12").write_text(ROWS)
+    (folder.root / "kept.csv").symlink_to(".cache/ab12")
+    (folder.root / "plain.csv").mkdir()
+    listed = [one.name for one in folder.tables()]
+    assert {"kept.csv", "people.csv", "sfumato-project/data/mine.csv"} <= set(listed)
+    for name in listed:
+        assert folder.resolve_table(name).is_file()
+    for name in (".", "sub", "notes.md", ".hidden.csv", ".cache/ab12", "plain.csv", "sub/.."):
+        with pytest.raises(InputError, match="no table that may be chosen"):
+            folder.resolve_table(name)
+
+
 def test_a_pipe_is_no_file(folder: Folder) -> None:
     os.mkfifo(folder.root / "pipe.csv")
     assert "pipe.csv" not in [one.name for one in folder.tables()]

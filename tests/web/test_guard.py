@@ -42,6 +42,22 @@ def test_without_the_token_nothing_is_shown(stranger: TestClient, path: str) -> 
     assert "csrf" not in answer.text
 
 
+@pytest.mark.parametrize(
+    "beside",
+    ['prefs={"a": 1}', "a[b]=1", "a=b c", "flag", "path=/x", "secure", "a=\xe9", "a=1; a=2", ""],
+)
+def test_cookies_of_other_servers_lock_nobody_out(visitor: Visitor, beside: str) -> None:
+    (own,) = (f"{name}={value}" for name, value in visitor.client.cookies.items())
+    tossed = f"{visitor.door.cookie}=theirs"
+    visitor.client.cookies.clear()
+    for cookie in (f"{beside}; {own}", f"{own}; {beside}", f"{tossed}; {own}; {tossed}"):
+        headers = {"Cookie": cookie.encode("latin-1")}
+        assert visitor.get("/data", headers=headers).status_code == 200
+    for cookie in (beside, tossed, own[:-1], own.replace("=", "= x")):
+        headers = {"Cookie": cookie.encode("latin-1")}
+        assert visitor.get("/data", headers=headers).status_code == 403
+
+
 @pytest.mark.parametrize("token", ["", "x", "x" * 43, "%00", "é"])
 def test_a_wrong_token_opens_nothing_and_uses_nothing_up(
     stranger: TestClient, door: Door, token: str
@@ -229,6 +245,50 @@ def test_a_form_is_limited(visitor: Visitor) -> None:
 def test_malformed_requests_are_refused(visitor: Visitor, headers: dict[str, str]) -> None:
     answer = visitor.client.post("/errand/cancel", content=b"\xff\x00{", headers=headers)
     assert answer.status_code in (400, 403)
+
+
+def test_what_is_looked_at_takes_no_body(visitor: Visitor) -> None:
+    for body in (b"x", iter([b"x"])):
+        assert visitor.client.request("GET", "/data", content=body).status_code == 400
+
+
+@pytest.mark.parametrize("kind", ["text/plain", "application/x-www-form-urlencoded", ""])
+def test_only_a_form_with_files_may_be_as_large_as_one(visitor: Visitor, kind: str) -> None:
+    headers = {"Content-Type": kind, "X-CSRF": visitor.csrf}
+    body = iter([b"x" * (LARGEST_FORM // 2)] * 3)
+    answer = visitor.client.post("/data/upload", content=body, headers=headers)
+    assert answer.status_code == 413
+
+
+def test_a_form_of_countless_fields_is_not_taken(visitor: Visitor) -> None:
+    body = f"csrf={visitor.csrf}" + "&a=1" * 6000
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    assert visitor.client.post("/errand/cancel", content=body, headers=headers).status_code == 403
+
+
+@pytest.mark.parametrize(
+    "path", [f"/adversaries/realistic?point={'9' * 5000}", f"/decide/report/{'9' * 5000}"]
+)
+def test_numbers_without_end_are_told(visitor: Visitor, path: str) -> None:
+    assert visitor.get(path).status_code in (200, 422)
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/release/run", {"seed": "9" * 5000}),
+        ("/policy", {"action": "drop:²"}),
+        ("/data/answer", {"number": "1", "first_year": "²"}),
+        ("/data/answer", {"number": "1", "marked": "x", "meaning-0": "y"}),
+        ("/data/reading", {"header": "²"}),
+        ("/data/tree", {"name": "age", "what": "move", "pick": "²|30"}),
+    ],
+)
+def test_no_field_of_a_form_is_a_mistake_of_ours(
+    visitor: Visitor, path: str, fields: dict[str, str]
+) -> None:
+    answer = visitor.post(path, {**fields, "revision": visitor.revision})
+    assert answer.status_code == 422, answer.text
 
 
 def test_cancel_leads_nowhere_else(visitor: Visitor) -> None:

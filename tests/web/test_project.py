@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 import subprocess
 import sys
@@ -128,6 +129,19 @@ def test_one_server_holds_a_project(project: Project) -> None:
     with pytest.raises(Taken) as taken:
         Project.open(project.folder)
     assert taken.value.port == 4321
+
+
+def test_a_killed_server_leaves_no_way_in(tmp_path: Path) -> None:
+    killed = Project.open(tmp_path / FOLDER)
+    killed.tell_running(40_000)
+    token = killed.leave_token()
+    killed.write_opening("http://127.0.0.1:40000/?token=x")
+    os.close(killed._held)  # as the system does
+    other = Project.open(tmp_path / FOLDER)
+    assert not other.admits(token)
+    assert other.running() is None
+    assert not (other.folder / "open.html").exists()
+    other.close()
 
 
 def test_who_has_closed_a_project_touches_it_no_more(tmp_path: Path) -> None:

@@ -216,6 +216,11 @@ class Form:
         return self.text("revision")
 
 
+def whole_or_none(text: str) -> int | None:
+    """A whole number of up to 18 digits, as somebody types it; None if it is no such text."""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
+
+
 async def read_form(request: Request) -> Form:
     """The fields of a form, or of a query where there is no body; files are not taken here."""
     if request.method in ("GET", "HEAD"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sfumato.errors import InputError, quoted
-from sfumato.web.bench import Bench, Form
+from sfumato.web.bench import Bench, Form, whole_or_none
 
 
 def chosen_point(bench: Bench, form: Form) -> int:
@@ -11,9 +11,10 @@ def chosen_point(bench: Bench, form: Form) -> int:
     numbers = [one.number for one in bench.project.points()]
     asked = form.text("point")
     if asked:
-        if not asked.isdecimal() or int(asked) not in numbers:
+        number = whole_or_none(asked)
+        if number is None or number not in numbers:
             raise InputError(f"there is no release {quoted(asked)} in this project")
-        return int(asked)
+        return number
     if not numbers:
         raise InputError("no release was made yet; make one at the step Release")
     taken = bench.project.decisions().get("taken")

@@ -9,7 +9,6 @@ Stands apart: the pages of one step.
 from __future__ import annotations
 
 import re
-import shlex
 from collections.abc import Mapping
 from urllib.parse import urlencode
 
@@ -19,9 +18,18 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError, SfumatoError
 from sfumato.web import columns, hierarchies, roles
-from sfumato.web.bench import Bench, Form, bench_of, fragment, is_live, page, read_form
+from sfumato.web.bench import (
+    Bench,
+    Form,
+    bench_of,
+    fragment,
+    is_live,
+    page,
+    read_form,
+    whole_or_none,
+)
 from sfumato.web.project import ProjectState, Stale
-from sfumato.web.shell import reading_words, shell_line
+from sfumato.web.shell import path_word, quoted_word, reading_words, shell_line, shell_note
 from sfumato.web.worker import WorkError
 
 _WRITTEN = ("delimiter", "decimal", "encoding", "first_year", "sheet", "header")
@@ -84,21 +92,22 @@ def _commands(bench: Bench, state: ProjectState) -> list[str]:
     if state.data is None:
         return []
     said = reading_words(state.reading, bench.memory)
-    policy = bench.folder.name_of(bench.project.policy_file)
-    drafted = shell_line("init", state.data, *said, "--out", policy)
+    data = path_word(bench.folder, state.data)
+    policy = path_word(bench.folder, bench.project.policy_file)
+    drafted = shell_line("init", data, *said, "--out", policy)
     if state.policy is None:
         return [drafted]
     return [
         drafted,
-        f"# roles and answers that are given here are written to {policy}",
-        shell_line("audit", state.data, "--policy", policy),
+        shell_note(f"roles and answers that are given here are written to {policy}"),
+        shell_line("audit", data, "--policy", policy),
     ]
 
 
 async def _choose(request: Request) -> Response:
     bench, form = bench_of(request), await read_form(request)
     name = form.text("file")
-    bench.folder.resolve(name)
+    bench.folder.resolve_table(name)
     state = bench.project.state()
     if state.revision != form.revision:
         raise Stale
@@ -184,10 +193,10 @@ async def _said(bench: Bench, form: Form) -> dict[str, object]:
     """What an answer says of how cells are read."""
     said: dict[str, object] = {}
     marks: dict[tuple[str, str], str] = {}
-    for place, column in enumerate(map(_as_named, form.texts("marked"))):
-        meaning = form.text(f"meaning-{place}")
-        if meaning:
-            marks[column, form.texts("mark")[place]] = meaning
+    pairs = zip(form.texts("marked"), form.texts("mark"), strict=False)
+    for place, (column, mark) in enumerate(pairs):
+        if meaning := form.text(f"meaning-{place}"):
+            marks[_as_named(column), mark] = meaning
     if marks:
         said |= await bench.quick.ask(roles.settle_marks, marks)
     option, _, value = form.text("way").partition(":")
@@ -196,7 +205,8 @@ async def _said(bench: Bench, form: Form) -> dict[str, object]:
     elif option == "decimal":
         said["decimal"] = value
     if year := form.text("first_year").strip():
-        said["first_year"] = int(year) if year.isdigit() else year
+        whole = whole_or_none(year)
+        said["first_year"] = year if whole is None else whole
     return said
 
 
@@ -222,8 +232,8 @@ def _reading_said(form: Form) -> dict[str, object]:
         if name == "delimiter" and text in ("tab", "\\t"):
             text = "\t"
         if text:
-            whole = name in ("first_year", "header") and text.isdigit()
-            said[name] = int(text) if whole else text
+            whole = whole_or_none(text) if name in ("first_year", "header") else None
+            said[name] = text if whole is None else whole
     for name in _BY_COLUMN:
         lines = [line.strip() for line in form.text(name).splitlines() if line.strip()]
         if lines:
@@ -286,14 +296,16 @@ def _hierarchy_commands(
 ) -> list[str]:
     if state.data is None:
         return []
-    words = [state.data, name, *reading_words(state.reading, bench.memory)]
-    policy = bench.folder.name_of(bench.project.policy_file)
-    proposed = shell_line("hierarchy", *words, "--out", "tree.csv")
-    said = [f"# what was chosen here is written to {policy}"]
+    data = path_word(bench.folder, state.data)
+    policy = path_word(bench.folder, bench.project.policy_file)
+    options = [*reading_words(state.reading, bench.memory), "--out", "tree.csv"]
+    words = [data, *options, "--", name] if name.startswith("-") else [data, name, *options]
+    proposed = shell_line("hierarchy", *words)
+    said = [shell_note(f"what was chosen here is written to {policy}")]
     if tree:
         listed = bench.folder.name_of(bench.project.folder / tree)
-        said = [f"# the tree that {policy} names: {shlex.quote(listed)}"]
-    return [proposed, *said, shell_line("audit", state.data, "--policy", policy)]
+        said = [shell_note(f"the tree that {policy} names: {quoted_word(listed)}")]
+    return [proposed, *said, shell_line("audit", data, "--policy", policy)]
 
 
 async def _values(request: Request) -> Response:
@@ -355,12 +367,12 @@ def _picked(form: Form, what: str) -> tuple[int, list[str]]:
     if what in ("add-level", "remove-level"):
         return form.whole("level"), []
     picks = [pick.partition("|") for pick in form.texts("pick")]
-    levels = {level for level, _, _ in picks}
-    if len(levels) != 1 or not all(level.isdigit() for level in levels):
+    levels = {whole_or_none(level) for level, _, _ in picks}
+    level = levels.pop() if len(levels) == 1 else None
+    if level is None:
         raise InputError(
             "choose values, or groups of one level, first" if picks else "choose what to move first"
         )
-    level = int(levels.pop())
     return level + (what == "move"), [name for _, _, name in picks]
 
 

@@ -39,6 +39,19 @@ _LARGEST = 1 << 26  # bytes of a report that are read
 _META = re.compile(
     r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">'
 )  # its own policy names the scripts of a report by their hashes
+_NO_PAGE_OF_OURS = "; ".join(  # a project may come from somebody else, and so may its reports
+    (
+        "sandbox allow-scripts allow-downloads",
+        "default-src 'none'",
+        "script-src 'unsafe-inline'",  # of these, those that its own policy names
+        "style-src 'unsafe-inline'",
+        "img-src data: blob:",
+        "font-src data:",
+        "form-action 'none'",
+        "base-uri 'none'",
+        "frame-ancestors 'none'",
+    )
+)
 
 
 # -- what is decided -------------------------------------------------------------------------------
@@ -270,14 +283,19 @@ def _decided(history: Sequence[Mapping[str, object]]) -> Sheet:
 
 
 async def show_report(request: Request) -> Response:
-    """The whole report of a release, with its own scripts and no others."""
+    """The whole report of a release: its own scripts, no others, and a stranger to our pages."""
     bench = bench_of(request)
     point = chosen_point(bench, Form((("point", request.path_params["point"]),)))
     text = await bench.quick.ask(read_report, point)
     found = _META.search(text[:20_000])
-    own = found[1].replace("&#39;", "'") if found else "default-src 'none'"
-    policy = f"{own}; frame-ancestors 'none'"
-    return HTMLResponse(text, headers={"Content-Security-Policy": policy})
+    own = " ".join(found[1].replace("&#39;", "'").split()) if found else "default-src 'none'"
+    return HTMLResponse(
+        text,
+        headers={
+            "Content-Security-Policy": f"{own}, {_NO_PAGE_OF_OURS}",
+            "Cross-Origin-Opener-Policy": "unsafe-none",  # browsers show no sandbox with another
+        },
+    )
 
 
 async def let_out(request: Request) -> Response:

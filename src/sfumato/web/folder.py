@@ -88,6 +88,18 @@ class Folder:
             raise strange
         return path
 
+    def resolve_table(self, name: str) -> Path:
+        """The file of that name, if it is a table of a kind we read and nothing hides it."""
+        from sfumato.engines.files import is_data
+
+        path = self.resolve(name)
+        uploaded = path.is_relative_to(self.uploads)
+        told = path.relative_to(self.uploads) if uploaded else Path(name)
+        hidden = any(part.startswith(".") for part in told.parts)
+        if hidden or not path.is_file() or not is_data(told.name):
+            raise InputError(f"{quoted(name)} is no table that may be chosen here")
+        return path
+
     def name_of(self, path: Path) -> str:
         """The name that pages and commands know a file by."""
         return path.relative_to(self.root).as_posix() if self.root in path.parents else str(path)

@@ -25,7 +25,6 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from html import escape
-from http.cookies import SimpleCookie
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -37,6 +36,7 @@ CSRF = "csrf"  # the field of a form, first in it
 HEADER = "x-csrf"  # or the header of a script's request
 TOKEN = "token"
 LARGEST_FORM = 8 << 20  # bytes of a form without files
+_MOST_FIELDS = 5_000  # of a form
 _HEAD = 1 << 12  # bytes of an upload within which its first field must end
 _SAFE = ("GET", "HEAD")
 _CHANGING = ("POST",)
@@ -101,15 +101,13 @@ class Door:
 
     def word_of(self, headers: Headers) -> str | None:
         """What forms of this browser's session must say; None if it has none."""
-        try:
-            jar = SimpleCookie(headers.get("cookie", ""))
-        except Exception:  # nobody's cookie is worth a failure
-            return None
-        sent = jar[self.cookie].value if self.cookie in jar else ""
+        # Other servers of this machine leave cookies of any shape, even of our name, beside ours.
         found = None
-        for cookie, word in self._sessions.items():
-            if _same(cookie, sent):
-                found = word
+        for text in ";".join(headers.getlist("cookie")).split(";"):
+            name, _, sent = text.strip().partition("=")
+            for cookie, word in self._sessions.items():
+                if name == self.cookie and _same(cookie, sent):
+                    found = word
         return found
 
 
@@ -138,7 +136,9 @@ class Gatekeeper:
             return
         answer = _with_headers(send)
         refusal = self._refusal(scope)
-        if refusal is None and scope["method"] not in _SAFE:
+        if refusal is None and scope["method"] in _SAFE:
+            refusal = _body_where_none_belongs(Headers(scope=scope))
+        elif refusal is None:
             receive, refusal = await self._checked_body(scope, receive)
         if refusal is not None:
             await refusal(scope, receive, answer)
@@ -197,22 +197,23 @@ class Gatekeeper:
     ) -> tuple[Receive, Response | None]:
         """The body again, if it is small enough and says the session's word."""
         headers = Headers(scope=scope)
-        limit = self._uploads.get(scope["path"], LARGEST_FORM)
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        # What is no form with files is read whole before it is looked at.
+        files = kind == "multipart/form-data"
+        limit = self._uploads.get(scope["path"], LARGEST_FORM) if files else LARGEST_FORM
         if _told_length(headers) > limit:
             return receive, too_large(limit)
         word: str = scope["sfumato.csrf"]
         said = headers.get(HEADER)
-        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         body = _Body(receive, limit)
-        if kind == "multipart/form-data":
+        if files:
             # The rest is read as it comes: it may be large.
             await body.read(_HEAD)
             said = said or _first_field(bytes(body.content), headers["content-type"])
         else:
             await body.read(limit + 1)
             if said is None and kind == "application/x-www-form-urlencoded":
-                fields = parse_qs(bytes(body.content).decode("utf-8", "replace"))
-                said = fields.get(CSRF, [""])[0]
+                said = _field_of(bytes(body.content))
         if len(body.content) > limit:
             return receive, too_large(limit)
         if body.gone:
@@ -267,6 +268,22 @@ class BodyTooLarge(Exception):
 def _told_length(headers: Headers) -> int:
     told = headers.get("content-length", "0")
     return int(told) if re.fullmatch(r"\d{1,18}", told) else 1 << 62
+
+
+def _body_where_none_belongs(headers: Headers) -> Response | None:
+    """The refusal of a GET with a body: nobody reads it, and it has no limit of its own."""
+    if _told_length(headers) == 0 and "transfer-encoding" not in headers:
+        return None
+    return refused(400, "Nothing to read here", "What is only looked at takes no body.")
+
+
+def _field_of(form: bytes) -> str | None:
+    """The word of a form without files."""
+    try:
+        fields = parse_qs(form.decode("utf-8", "replace"), max_num_fields=_MOST_FIELDS)
+    except ValueError:  # more fields than any page of ours has
+        return None
+    return fields.get(CSRF, [""])[0]
 
 
 def _first_field(head: bytes, content_type: str) -> str | None:

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from sfumato.web.bench import Bench, Form, bench_of, fragment, page, read_form
+from sfumato.web.bench import Bench, Form, bench_of, fragment, page, read_form, whole_or_none
 from sfumato.web.policy_view import PRICE, TABLE, TOP, Choices, PolicyView
 from sfumato.web.project import Project, Stale
 from sfumato.web.shell import path_word, reading_words, shell_line
@@ -120,7 +120,7 @@ async def save(request: Request) -> Response:
         text=_text(form),
         fields=None if action == "text" else dict(form.fields),
         add=what if action == "add" else "",
-        drop=int(what) if action == "drop" and what.isdigit() else None,
+        drop=whole_or_none(what) if action == "drop" else None,
         point=_point(bench, form.text("point")),
     )
     if view.error:
@@ -209,8 +209,9 @@ def _text(form: Form) -> str:
 def _point(bench: Bench, said: str) -> int:
     """Which release is judged: the one that is named, else the one taken, the last, the table."""
     numbers = [one.number for one in bench.project.points()]
-    if said.isdigit() and int(said) in (*numbers, TABLE):
-        return int(said)
+    asked = whole_or_none(said)
+    if asked is not None and asked in (*numbers, TABLE):
+        return asked
     taken = bench.project.decisions().get("taken")
     return taken if taken in numbers else numbers[-1] if numbers else TABLE
 
@@ -223,7 +224,8 @@ def _audit_command(bench: Bench, point: int) -> str:
     judged = path_word(bench.folder, bench.project.release_folder(point))
     reading: list[str] = []
     if point == TABLE:
-        judged, reading = state.data or "DATA", reading_words(state.reading, bench.memory)
+        judged = path_word(bench.folder, state.data or "DATA")
+        reading = reading_words(state.reading, bench.memory)
     policy = path_word(bench.folder, bench.project.policy_file)
     return shell_line("audit", judged, "--policy", policy, *reading)
 
@@ -233,7 +235,7 @@ def _price_command(bench: Bench, seconds: float) -> str:
     policy = path_word(bench.folder, bench.project.policy_file)
     words = ["--policy", policy, "--seconds", f"{seconds:g}"]
     reading = reading_words(state.reading, bench.memory)
-    return shell_line("price", state.data or "DATA", *words, *reading)
+    return shell_line("price", path_word(bench.folder, state.data or "DATA"), *words, *reading)
 
 
 routes = [

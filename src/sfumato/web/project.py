@@ -160,6 +160,7 @@ class Project(ProjectFiles):
             )
         if project._held is None:
             raise Taken(project.running())
+        project._forget_way_in()
         project.folder.chmod(0o700)
         (project.folder / "tried").mkdir(mode=0o700, exist_ok=True)
         if not mine.is_file():
@@ -186,11 +187,15 @@ class Project(ProjectFiles):
         """Let others have it; what they put there afterwards is theirs."""
         if "_held" not in self.__dict__:
             return
-        for name in (".running.json", f".{_DOOR}", OPENING):
-            (self.folder / name).unlink(missing_ok=True)
+        self._forget_way_in()
         if self._held is not None:
             os.close(self._held)
         del self._held
+
+    def _forget_way_in(self) -> None:
+        """Take away how a server is reached: its port may be another program's by now."""
+        for name in (".running.json", f".{_DOOR}", OPENING):
+            (self.folder / name).unlink(missing_ok=True)
 
     # -- what can be edited ------------------------------------------------------------------------
 

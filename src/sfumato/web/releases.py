@@ -184,7 +184,8 @@ def _seed(said: str) -> int:
     said = said.strip()
     if not said:
         return randbits(63)
-    if not said.isascii() or not said.isdigit() or int(said) >= _LARGEST_SEED:
+    digits = said.isascii() and said.isdigit() and len(said) <= len(str(_LARGEST_SEED))
+    if not digits or int(said) >= _LARGEST_SEED:
         raise InputError(f"seed = {quoted(said)} is not a whole number of up to 18 digits")
     return int(said)
 
@@ -194,7 +195,8 @@ def run_command(bench: Bench, policy: Path, out: Path, seed: str) -> str:
     state = bench.project.state()
     words = ["--policy", path_word(bench.folder, policy), "--out", path_word(bench.folder, out)]
     reading = reading_words(state.reading, bench.memory)
-    return shell_line("anonymize", state.data or "DATA", *words, "--seed", seed, *reading)
+    data = path_word(bench.folder, state.data or "DATA")
+    return shell_line("anonymize", data, *words, "--seed", seed, *reading)
 
 
 routes = [

@@ -172,9 +172,9 @@ class Attentive:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        looks = scope["method"] in ("GET", "HEAD") or any(
-            name == b"x-live" for name, _ in scope["headers"]
-        )
+        live = any(name == b"x-live" for name, _ in scope["headers"])
+        # An upload is never kept in memory until it is whole, whatever it says.
+        looks = scope["method"] in ("GET", "HEAD") or (live and scope["path"] != upload.UPLOAD)
         begun = False
 
         async def answer(message: Message) -> None:

@@ -16,7 +16,24 @@ from sfumato.web.folder import Folder
 
 def shell_line(command: str, *words: object) -> str:
     """A command of ours as it is typed: each word quoted where a shell would take it apart."""
-    return " ".join([f"sfumato {command}", *(shlex.quote(str(word)) for word in words)])
+    return " ".join([f"sfumato {command}", *(quoted_word(str(word)) for word in words)])
+
+
+def shell_note(text: str) -> str:
+    """A line that a shell passes over, however the files are called that it speaks of."""
+    return "# " + "".join(sign if sign.isprintable() else "?" for sign in text)
+
+
+def quoted_word(text: str) -> str:
+    """A word that a shell takes as it is; signs that a terminal would obey are spelt out."""
+    if text.isprintable():
+        return shlex.quote(text)
+    plain = text.replace("\\", "\\\\").replace("'", "\\'")
+    return "$'" + "".join(sign if sign.isprintable() else _spelt(sign) for sign in plain) + "'"
+
+
+def _spelt(sign: str) -> str:
+    return "".join(f"\\x{byte:02x}" for byte in sign.encode("utf-8", "surrogateescape"))
 
 
 def path_word(folder: Folder, path: Path | str) -> str:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 TRIED = "#"  # before the number of a release of the project
 LEDGER = "ledger.sqlite"
+_LONGEST = 200  # bytes of a ledger's name
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def _other(desk: Desk, point: int, name: str) -> tuple[str, Release]:
     rules = desk.policy_of(point)
     if name.startswith(TRIED):
         number = name.removeprefix(TRIED)
-        if not number.isdecimal() or desk.project.point(int(number)) is None:
+        if number not in {str(one.number) for one in desk.project.points()}:
             raise InputError(f"there is no release {quoted(number)} of this project")
         path = desk.project.release_folder(int(number))
     else:
@@ -133,6 +134,7 @@ def intersect_with(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
 def _ledger_file(desk: Desk, name: str) -> Path:
     """A ledger by its name, directly in the started folder."""
     strange = "/" in name or "\\" in name or name.startswith((".", "-")) or not name.isprintable()
+    strange = strange or len(name.encode()) > _LONGEST
     path = desk.folder.root / name
     if strange or not name.endswith(".sqlite") or path.is_symlink():
         raise InputError(f"{quoted(name)} is no name of a ledger here; write one such as {LEDGER}")

@@ -42,7 +42,7 @@ def ask_somebody_who_knows(desk: Desk, point: int, fields: Fields) -> PanelAnswe
 
     at, colon, value = word(fields, "value").partition(":")  # the number of the column before it
     names = [name for name in desk.release(point).by_attribute if name]
-    if colon and not (at.isdecimal() and int(at) < len(names)):
+    if colon and at not in map(str, range(len(names))):
         raise InputError(f"{quoted(at)} is not the number of a sensitive column")
     release, column = attacked(desk, point, names[int(at)] if colon else "")
     values = release.groups_for(column).values

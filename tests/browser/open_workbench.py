@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 import uvicorn
 
 from sfumato.web.bench import Bench
-from sfumato.web.folder import Folder
 from sfumato.web.guard import Door
 from sfumato.web.project import Project
 from sfumato.web.server import make_app
 from tests.browser.conftest import PATIENCE
-from tests.web.small_project import Here
+from tests.web.small_project import bench_of_project
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -48,8 +47,7 @@ class Open:
 def opened_workbench(browser: Browser, project: Project) -> Iterator[Open]:
     """The page of a project, which must complain about nothing."""
     root = project.folder.parent
-    here = Here(root, project)
-    bench = Bench(Folder(root, project.folder), project, here, here)  # type: ignore[arg-type]
+    bench = bench_of_project(root, project)
     listening = socket.create_server(("127.0.0.1", 0))
     port: int = listening.getsockname()[1]
     door = Door(port)

@@ -16,6 +16,7 @@ from sfumato.web.guard import Door
 from sfumato.web.project import FOLDER, Project
 from sfumato.web.server import make_app
 from sfumato.web.worker import Worker, WorkPlace
+from tests.web.small_project import bench_of_project
 
 PORT = 8123
 HERE = f"http://127.0.0.1:{PORT}"
@@ -80,3 +81,12 @@ def visitor(stranger: TestClient, bench: Bench, door: Door) -> Visitor:
     """A browser that opened the printed address."""
     assert stranger.get(door.address).status_code == 200
     return Visitor(stranger, bench, door)
+
+
+@pytest.fixture
+def open_bench(folder: Path) -> Iterator[Visitor]:
+    """A browser in a workbench on the project of the module's `folder`, its workers here."""
+    bench, door = bench_of_project(folder, Project.open(folder / FOLDER)), Door(PORT)
+    with TestClient(make_app(bench, door), base_url=HERE) as client:
+        assert client.get(door.address).status_code == 200
+        yield Visitor(client, bench, door)

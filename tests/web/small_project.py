@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from sfumato.web.bench import Bench
 from sfumato.web.desk import Desk
+from sfumato.web.folder import Folder
 from sfumato.web.project import FOLDER, Project
 
 POLICY = """# what was agreed
@@ -47,6 +49,12 @@ def write_people(path: Path, rows: int = 60, **names: str) -> None:
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def bench_of_project(folder: Path, project: Project) -> Bench:
+    """A workbench on a project, its workers in this process."""
+    here = Here(folder, project)
+    return Bench(Folder(folder, project.folder), project, here, here)  # type: ignore[arg-type]
+
+
 def small_project(folder: Path, policy: str = POLICY, **names: str) -> Project:
     """A project about such a table."""
     write_people(folder / "people.csv", **names)
@@ -64,6 +72,7 @@ class Here:
 
     def __init__(self, folder: Path, project: Project) -> None:
         self.desk = Desk(folder, project.folder)
+        self.cancelled = 0
 
     async def ask(self, task: Any, *arguments: Any, **named: Any) -> Any:
         from sfumato.errors import SfumatoError
@@ -74,6 +83,7 @@ class Here:
         except SfumatoError as error:
             raise TaskFailed(str(error), type(error).__name__) from None
 
-    def cancel(self) -> None: ...
+    def cancel(self) -> None:
+        self.cancelled += 1
 
     def close(self) -> None: ...

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import sfumato as sf
-from sfumato.errors import SfumatoError
-from sfumato.web.desk import Desk
 from sfumato.web.project import FOLDER, Project
-from sfumato.web.worker import TaskFailed
 
 HOSTILE = "<script>alert('flu')</script>"
 DATA = "patients.csv"
@@ -57,30 +52,6 @@ def make_project(folder: Path) -> None:
         facts = {"figures": {"verdict": report.status}, "seed": "0"}
         project.keep_point(number, facts)
     project.close()
-
-
-class InProcess:
-    """A worker without a process: what it is asked it does at once, on its desk."""
-
-    process_id = 1
-    progress = None
-
-    def __init__(self, folder: Path) -> None:
-        self.desk = Desk(folder, folder / FOLDER)
-        self.cancelled = 0
-
-    async def ask(self, task: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        await asyncio.sleep(0)
-        try:
-            return task(self.desk, *arguments, **named)
-        except SfumatoError as error:
-            raise TaskFailed(str(error)) from None
-
-    def cancel(self) -> None:
-        self.cancelled += 1
-
-    def close(self) -> None:
-        pass
 
 
 def facts_of(run: Any) -> dict[str, Any]:

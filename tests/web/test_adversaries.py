@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import shlex
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from starlette.testclient import TestClient
 
 import sfumato as sf
 from sfumato.errors import InputError
@@ -28,15 +26,10 @@ from sfumato.web.adversaries.panel import PanelAnswer, describe_release
 from sfumato.web.adversaries.realistic import ask_somebody_realistic
 from sfumato.web.adversaries.relative import compare_with_learner
 from sfumato.web.adversaries.skyline import ask_somebody_who_knows
-from sfumato.web.bench import Bench
 from sfumato.web.desk import Desk
-from sfumato.web.folder import Folder
-from sfumato.web.guard import Door
-from sfumato.web.project import FOLDER, Project
-from sfumato.web.server import make_app
+from sfumato.web.project import FOLDER
 from tests.program import sfumato
-from tests.web.conftest import HERE, PORT, Visitor
-from tests.web.small_release import HOSTILE, InProcess, make_project
+from tests.web.small_release import HOSTILE, make_project
 
 
 @pytest.fixture(scope="module")
@@ -49,18 +42,6 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def desk(folder: Path) -> Desk:
     return Desk(folder, folder / FOLDER)
-
-
-@pytest.fixture
-def open_bench(folder: Path) -> Iterator[Visitor]:
-    """The workbench on the project, its workers in this process."""
-    project = Project.open(folder / FOLDER)
-    worker = InProcess(folder)
-    bench = Bench(Folder(folder, project.folder), project, worker, worker)  # type: ignore[arg-type]
-    door = Door(PORT)
-    with TestClient(make_app(bench, door), base_url=HERE) as client:
-        assert client.get(door.address).status_code == 200
-        yield Visitor(client, bench, door)
 
 
 def shell(folder: Path, monkeypatch: pytest.MonkeyPatch, command: str):

@@ -5,25 +5,19 @@ from __future__ import annotations
 import filecmp
 import json
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from unittest import mock
 
 import pytest
-from starlette.testclient import TestClient
 
 import sfumato as sf
 from sfumato.errors import InputError
 from sfumato.web import decide
-from sfumato.web.bench import Bench
 from sfumato.web.desk import Desk
-from sfumato.web.folder import Folder
-from sfumato.web.guard import Door
 from sfumato.web.project import FOLDER, Project
-from sfumato.web.server import make_app
 from tests.program import sfumato
-from tests.web.conftest import HERE, PORT, Visitor
-from tests.web.small_release import DATA, HOSTILE, POLICY, InProcess, make_project
+from tests.web.small_project import bench_of_project
+from tests.web.small_release import DATA, HOSTILE, POLICY, make_project
 
 
 @pytest.fixture(scope="module")
@@ -36,17 +30,6 @@ def folder(tmp_path_factory) -> Path:
 @pytest.fixture
 def desk(folder: Path) -> Desk:
     return Desk(folder, folder / FOLDER)
-
-
-@pytest.fixture
-def open_bench(folder: Path) -> Iterator[Visitor]:
-    project = Project.open(folder / FOLDER)
-    worker = InProcess(folder)
-    bench = Bench(Folder(folder, project.folder), project, worker, worker)  # type: ignore[arg-type]
-    door = Door(PORT)
-    with TestClient(make_app(bench, door), base_url=HERE) as client:
-        assert client.get(door.address).status_code == 200
-        yield Visitor(client, bench, door)
 
 
 def files_of(folder: Path) -> set[str]:
@@ -195,9 +178,8 @@ def test_the_shown_command_makes_the_same_release(tmp_path: Path, monkeypatch) -
     project = Project.open(tmp_path / FOLDER)
     release.save(project.release_folder(3), report=sf.audit(release, rules), policy=rules)
     project.keep_point(3, {"seed": "11"})
-    worker = InProcess(tmp_path)
-    bench = Bench(Folder(tmp_path, project.folder), project, worker, worker)  # type: ignore[arg-type]
-    screen = decide.read_decision(worker.desk, 3)
+    bench = bench_of_project(tmp_path, project)
+    screen = decide.read_decision(Desk(tmp_path, project.folder), 3)
     line, _ = decide.export_commands(bench, screen, "out", "")
     run = sfumato(*shlex.split(line)[1:])
     assert run.returncode == 0, run.stderr

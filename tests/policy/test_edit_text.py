@@ -54,6 +54,13 @@ def test_what_is_not_changed_stays_to_the_letter() -> None:
     assert edit.text() == POLICY.replace('"disease"\n\n#', '["disease", "income"]\n\n#')
 
 
+def test_blank_lines_elsewhere_stay() -> None:
+    edit = PolicyText('a = """x\n\n\ny"""\n\n\n\n[b]\nc = 1\n\n# D.\nd = 1\n\n')
+    edit.remove("b", "d")
+    edit.append("require", entries={"kind": "k"})
+    assert edit.text() == 'a = """x\n\n\ny"""\n\n\n\n[b]\nc = 1\n\n[[require]]\nkind = "k"\n'
+
+
 def test_a_table_goes_with_its_comment_and_all_below_it() -> None:
     edit = PolicyText(POLICY)
     edit.remove("schema", "hierarchies", "zip code")
@@ -118,8 +125,50 @@ def test_what_is_no_toml_is_refused_in_a_line(text: str) -> None:
         said_in(text, "schema")
 
 
-def test_what_cannot_be_changed_is_refused_and_not_spoilt() -> None:
-    edit = PolicyText('require = [{ kind = "a" }, { kind = "b" }]\n')
+def test_a_table_of_a_list_on_one_line_goes_and_comes() -> None:
+    edit = PolicyText('require = [{ kind = "a" }, { kind = "b" }]  # both\n')
     edit.remove("require", 0)
+    edit.append("require", entries={"kind": "c"})
+    assert edit.text() == 'require = [{ kind = "b" }, {kind = "c"}]  # both\n'
+
+
+def test_what_stands_above_the_next_table_stays_when_one_goes() -> None:
+    edit = PolicyText(POLICY)
+    edit.remove("require", 0)
+    edit.remove("schema", "hierarchies", "age")
+    assert "# Ranges." not in edit.text()
+    assert '# Codes.\n[schema.hierarchies."zip code"]\n' in edit.text()
+    assert '\n\n# Diseases.\n[[require]]\nkind = "distinct-diversity"\n' in edit.text()
+
+
+def test_a_new_key_stands_with_its_table_and_not_below_the_next_comment() -> None:
+    edit = PolicyText(POLICY)
+    edit.set("schema", "keep", value=["b"])
+    edit.set("require", 0, "weight", value=2)
+    assert 'sensitive = "disease"\nkeep = ["b"]\n\n# Ranges.\n' in edit.text()
+    assert "k = 5\nweight = 2\n\n# Diseases.\n" in edit.text()
+
+
+def test_tables_out_of_order_are_changed_where_they_stand() -> None:
+    text = (
+        '[schema]\nquasi = ["a"]\n\n[[require]]\nkind = 1\n\n'
+        "# Of a.\n[schema.hierarchies.a]\nkind = 2\n\n[read]\nx = 1\n\n[schema.levels]\na = 1\n"
+    )
+    edit = PolicyText(text)
+    edit.remove("schema", "hierarchies", "a")
+    edit.set("schema", "levels", "a", value=3)
+    edit.set("schema", "quasi", value=["a", "b"])
+    assert edit.text() == (
+        '[schema]\nquasi = ["a", "b"]\n\n[[require]]\nkind = 1\n\n'
+        "[read]\nx = 1\n\n[schema.levels]\na = 3\n"
+    )
+
+
+def test_what_cannot_be_changed_is_refused_and_not_spoilt() -> None:
+    edit = PolicyText('schema.quasi = ["a"]\nsuppression = 0.1\n')
+    edit.set_table("schema", "hierarchies", "a", entries={"kind": "mask"})
     with pytest.raises(PolicyError, match="cannot be changed from here"):
         edit.text()
+    edit = PolicyText('schema = "none"\n')
+    with pytest.raises(PolicyError, match="cannot be changed from here"):
+        edit.set("schema", "person", value="id")

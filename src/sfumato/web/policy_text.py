@@ -1,7 +1,7 @@
 """A policy's text and its form, both ways: what the text says as fields, and fields put into it.
 
 The text is what counts. A field that somebody changes changes its line and nothing else: comments,
-order and spelling stay as they were (tomlkit), and so does every key that no form shows.
+order and spelling stay as they were, and so does every key that no form shows.
 
 Stands apart: what a form and a text are to each other, whatever is shown of it.
 """
@@ -9,14 +9,11 @@ Stands apart: what a form and a text are to each other, whatever is shown of it.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, MutableMapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-import tomlkit
-from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AoT, Array, Item
-
 from sfumato.errors import PolicyError
+from sfumato.policy.edit_text import Path, PolicyText
 from sfumato.web.form_fields import (
     Plain,
     anonymizer_cards,
@@ -122,20 +119,17 @@ def with_fields(text: str, given: Mapping[str, str]) -> str:
     count as not ticked where its `kind` is named.
     """
     form = read_form(text)
-
-    def change(content: MutableMapping[str, Any]) -> None:
-        for place, filled in enumerate(form.require):
-            if f"{REQUIRE}.{place}.{KIND}" in given:
-                where = content[REQUIRE][place]
-                _put(where, filled.card.fields, given, f"{REQUIRE}.{place}.")
-        _put(content, TOP, given, "")
-        _put_table(content, ANONYMIZER, form.anonymizer, anonymizer_cards(), given)
-        _put_table(content, PROFILE, form.profile, profile_cards(), given)
-        for place, column in enumerate(form.quasi):
-            if f"{LIMITS}.{place}.{KIND}" in given:
-                _put_limits(content["schema"], column, given, f"{LIMITS}.{place}.")
-
-    return _changed(text, change)
+    edit = PolicyText(text)
+    for place, filled in enumerate(form.require):
+        if f"{REQUIRE}.{place}.{KIND}" in given:
+            _put(edit, (REQUIRE, place), filled.card.fields, given, f"{REQUIRE}.{place}.")
+    _put(edit, (), TOP, given, "")
+    _put_table(edit, ANONYMIZER, form.anonymizer, anonymizer_cards(), given)
+    _put_table(edit, PROFILE, form.profile, profile_cards(), given)
+    for place, column in enumerate(form.quasi):
+        if f"{LIMITS}.{place}.{KIND}" in given:
+            _put(edit, ("schema", LIMITS, column), LIMIT, given, f"{LIMITS}.{place}.")
+    return edit.text()
 
 
 def with_criterion(text: str, kind: str) -> str:
@@ -144,20 +138,9 @@ def with_criterion(text: str, kind: str) -> str:
     if kind not in cards:
         raise PolicyError(f"kind = {kind!r} is not known; allowed: {', '.join(cards)}")
     read_form(text)
-
-    def change(content: MutableMapping[str, Any]) -> None:
-        entry = _example_of(cards[kind])
-        there = content.get(REQUIRE)
-        if isinstance(there, AoT):
-            there.append(_table(entry).add(tomlkit.nl()))
-        elif isinstance(there, Array):
-            there.append(_inline(entry))
-        else:
-            several = tomlkit.aot()
-            several.append(_table(entry).add(tomlkit.nl()))
-            content[REQUIRE] = several
-
-    return _changed(text, change)
+    edit = PolicyText(text)
+    edit.append(REQUIRE, entries=_example_of(cards[kind]))
+    return edit.text()
 
 
 def without_criterion(text: str, place: int) -> str:
@@ -167,11 +150,9 @@ def without_criterion(text: str, place: int) -> str:
         raise PolicyError("there is no such criterion any more; the policy was changed")
     if many == 1:
         raise PolicyError("a policy must require at least one criterion; add another one first")
-
-    def change(content: MutableMapping[str, Any]) -> None:
-        del content[REQUIRE][place]
-
-    return _changed(text, change)
+    edit = PolicyText(text)
+    edit.remove(REQUIRE, place)
+    return edit.text()
 
 
 def _example_of(card: Card) -> dict[str, Any]:
@@ -179,26 +160,16 @@ def _example_of(card: Card) -> dict[str, Any]:
     entry: dict[str, Any] = {KIND: card.kind}
     for field in card.fields:
         if field.required or (field.first and len(field.path) > 1):
-            _set(entry, field.path, parsed(field, field.example), dict)
+            inner = entry
+            for key in field.path[:-1]:
+                inner = inner.setdefault(key, {})
+            inner[field.path[-1]] = parsed(field, field.example)
     return entry
 
 
-def _changed(text: str, change: Callable[[MutableMapping[str, Any]], None]) -> str:
-    try:
-        content = tomlkit.parse(text if text.endswith("\n") else f"{text}\n")
-        change(content)
-        changed = tomlkit.dumps(content)
-        if tomllib.loads(changed) != content.unwrap():
-            raise KeyError
-    except (TOMLKitError, tomllib.TOMLDecodeError, KeyError, IndexError, TypeError):
-        raise PolicyError(
-            "the form cannot change this text, which is written in an unusual way; change the text"
-        ) from None
-    return changed
-
-
 def _put(
-    entry: MutableMapping[str, Any],
+    edit: PolicyText,
+    table: Path,
     fields: Iterable[FormField],
     given: Mapping[str, str],
     where: str,
@@ -209,64 +180,28 @@ def _put(
         if name not in given and field.kind != "yes":
             continue
         value = parsed(field, given.get(name, "false" if field.kind == "yes" else ""))
-        there = _at(entry, field.path)
+        there = edit.said(*table, *field.path)
         if value is None:
-            _drop(entry, field.path)
+            edit.remove(*table, *field.path)
         elif not _same(there, value) and (there is not None or typed(value) != field.default):
-            _set(entry, field.path, value, tomlkit.inline_table)
+            _set(edit, (*table, *field.path), value)
 
 
 def _same(there: object, value: Plain) -> bool:
-    plain = there.unwrap() if isinstance(there, Item) else there
-    return type(plain) is type(value) and plain == value
+    return type(there) is type(value) and there == value
 
 
-def _drop(entry: MutableMapping[str, Any], path: tuple[str, ...]) -> None:
-    inner = _at(entry, path[:-1]) if len(path) > 1 else entry
-    if isinstance(inner, MutableMapping) and path[-1] in inner:
-        del inner[path[-1]]
-
-
-def _set(
-    entry: MutableMapping[str, Any],
-    path: tuple[str, ...],
-    value: Plain | None,
-    table: Callable[[], Any],
-) -> None:
-    for key in path[:-1]:
-        if key not in entry:
-            entry[key] = table()
-        entry = entry[key]
-    entry[path[-1]] = _item(value)
-
-
-def _item(value: object) -> Any:
-    """A value as it is written on one line: tables inside braces."""
-    if isinstance(value, dict):
-        return _inline(value)
-    if isinstance(value, list):
-        several = tomlkit.array()
-        several.extend(_item(one) for one in value)
-        return several
-    return value
-
-
-def _inline(entry: Mapping[str, Any]) -> Any:
-    table = tomlkit.inline_table()
-    for key, value in entry.items():
-        table[key] = _item(value)
-    return table
-
-
-def _table(entry: Mapping[str, Any]) -> Any:
-    table = tomlkit.table()
-    for key, value in entry.items():
-        table[key] = _item(value)
-    return table
+def _set(edit: PolicyText, path: Path, value: object) -> None:
+    """Give a key a value; a table of its own that is not there yet is written in braces."""
+    *table, key = path
+    if len(path) > 2 and edit.said(*table) is None:
+        edit.set(*table, value={str(key): value})
+    else:
+        edit.set(*path, value=value)
 
 
 def _put_table(
-    content: MutableMapping[str, Any],
+    edit: PolicyText,
     name: str,
     filled: Filled | None,
     cards: Mapping[str, Card],
@@ -277,37 +212,20 @@ def _put_table(
     if kind is None:
         return
     if kind in ("", ABSENT):
-        if name in content:
-            del content[name]
+        edit.remove(name)
         return
     if kind not in cards:
         raise PolicyError(f"[{name}]: kind = {kind!r} is not known; allowed: {', '.join(cards)}")
     if filled is None or filled.card.kind != kind:
-        content[name] = _table(_example_of(cards[kind]))
+        edit.set_table(name, entries=_example_of(cards[kind]))
         return
-    fields = filled.card.fields
-    if isinstance(content[name], MutableMapping):
-        _put(content[name], fields, given, f"{name}.")
+    if isinstance(edit.said(name), str):
+        # profile = "public-file": a table as soon as it says more
+        as_table = PolicyText("")
+        as_table.set_table(name, entries={KIND: kind})
+        _put(as_table, (name,), filled.card.fields, given, f"{name}.")
+        entries = as_table.said(name)
+        if isinstance(entries, dict) and len(entries) > 1:
+            edit.set_table(name, entries=entries)
         return
-    entry: dict[str, Any] = {KIND: kind}  # profile = "public-file": a table as soon as it says more
-    _put(entry, fields, given, f"{name}.")
-    if len(entry) > 1:
-        content[name] = _table(entry)
-
-
-def _put_limits(
-    schema: MutableMapping[str, Any], column: str, given: Mapping[str, str], where: str
-) -> None:
-    """The limits of one column; where they say nothing there are none."""
-    limits = schema.get(LIMITS)
-    there = None if limits is None else limits.get(column)
-    entry: Any = tomlkit.inline_table() if there is None else there
-    _put(entry, LIMIT, given, where)
-    if there is None and len(entry):
-        if limits is None:
-            schema[LIMITS] = limits = tomlkit.table()
-        limits[column] = entry
-    elif limits is not None and there is not None and not len(entry):
-        del limits[column]
-        if not len(limits):
-            del schema[LIMITS]
+    _put(edit, (name,), filled.card.fields, given, f"{name}.")

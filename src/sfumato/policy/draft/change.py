@@ -21,7 +21,6 @@ from sfumato.policy.draft.profile import Profile
 from sfumato.policy.edit_text import PolicyText, said_in
 from sfumato.policy.model import Policy
 from sfumato.policy.toml import parse_policy
-from sfumato.policy.toml_text import toml_value
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.recipes import Taxonomy
 
@@ -128,8 +127,8 @@ def _set_list(edit: PolicyText, role: str, names: Sequence[str]) -> None:
     if not names and role != "quasi":
         edit.remove("schema", role)
         return
-    lines = [f"{role} = [", *(f"  {toml_value(name)}," for name in names), "]"]
-    edit.set("schema", role, value=list(names), lines=lines, note=note_lines(_ABOUT.get(role, "")))
+    note = note_lines(_ABOUT.get(role, ""))
+    edit.set("schema", role, value=list(names), note=note, a_line_each=True)
 
 
 def _forget_elsewhere(edit: PolicyText, name: str, role: str) -> None:

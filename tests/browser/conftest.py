@@ -32,9 +32,13 @@ NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chro
 PATIENCE = 60_000  # milliseconds; a loaded machine is slow, and nothing here measures time
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One browser a run; skipped where there is none, unless it is required."""
+    """One browser a module; skipped where there is none, unless it is required.
+
+    Not one a run: while Playwright drives it no other test of this process can run a loop of its
+    own.
+    """
     given = os.environ.get("SFUMATO_CHROMIUM")
     found = given or next((path for name in NAMES if (path := shutil.which(name))), None)
     hint = "install Debian's chromium-headless-shell, or set SFUMATO_CHROMIUM to a browser's path"

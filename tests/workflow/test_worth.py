@@ -36,7 +36,7 @@ def test_a_release_of_stars_says_so_everywhere() -> None:
     report, _ = released(sf.KAnonymity(5), sf.TCloseness(0.001))
     (words,) = closing_words(report)
     told = "3 of 3 columns are * for everybody (age, sex, zip); 100% of the detail is gone"
-    assert words == f"Little is left to use: {told}."
+    assert words == f"No detail is left: {told}."
     assert told in report.to_html()
     assert "3 of 3 columns" in report.to_markdown()
     assert json.loads(report.to_json())["warnings"] == [words]
@@ -71,7 +71,7 @@ def folder(tmp_path_factory) -> Path:  # type: ignore[no-untyped-def]
 def test_anonymize_ends_with_the_cost_and_the_warning(folder: Path) -> None:
     told = " ".join((folder / "told").read_text().split())
     assert "Cost nothing of the detail is kept (0%); counts asked of it are off by" in told
-    assert "Little is left to use: 6 of 6 columns are * for everybody" in told
+    assert "No detail is left: 6 of 6 columns are * for everybody" in told
     assert "What would help most: without t-closeness (t ≤ 0.001 (equal)), " in told
     page = (folder / "out" / "private" / "report.html").read_text()
     assert "What would help most" in page

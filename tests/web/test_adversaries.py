@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import shutil
 from pathlib import Path
@@ -129,6 +130,13 @@ def test_the_realistic_panel_asks_epsilon_privacy(desk) -> None:
     assert f"{(verdict.per_group > 1.05).sum()} of {len(groups)} groups" in told.headline
     charts = {chart.name for one in told.sections for chart in one.charts}
     assert {"epsilon", "worst-beliefs"} <= charts
+
+
+def test_her_slider_stands_at_the_records_she_is_said_to_have_seen(open_bench) -> None:
+    page = open_bench.get("/adversaries/realistic?point=1").text
+    slider = re.search(r'name="records"[^>]* value="([^"]+)"', page)
+    assert slider is not None
+    assert f"has seen {round(10 ** float(slider[1])):,} outside records" in page
 
 
 def test_the_skyline_panel_stands_where_the_dials_say(desk) -> None:

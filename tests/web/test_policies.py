@@ -126,6 +126,10 @@ def test_only_the_line_that_was_changed_changes() -> None:
     for text in (limited, again, other, none):
         assert "# what was agreed" in text
         assert "# of detail" in text
+    two = f'{POLICY}\n# about what follows\n[[require]]\nkind = "k-anonymity"\nk = 2\n'
+    emptied = with_fields(two, {**sent_by(read_form(two)), "require.0.k": ""})
+    refilled = with_fields(emptied, {**sent_by(read_form(emptied)), "require.0.k": "4"})
+    assert refilled == two.replace("k = 3  # people", "k = 4")  # above the words about the next
 
 
 OTHER_WAYS = {

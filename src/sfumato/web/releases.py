@@ -76,7 +76,7 @@ async def show(request: Request) -> Response:
         command = errand.command
     else:
         out = bench.project.release_folder(bench.project.next_point())
-        command = run_command(bench, bench.project.policy_file, out, "SEED")
+        command = run_command(bench, bench.project.policy_file, out)
     return page(
         request,
         "release.html",
@@ -190,13 +190,14 @@ def _seed(said: str) -> int:
     return int(said)
 
 
-def run_command(bench: Bench, policy: Path, out: Path, seed: str) -> str:
-    """What makes the same folder from a shell."""
+def run_command(bench: Bench, policy: Path, out: Path, seed: str = "") -> str:
+    """What makes such a folder from a shell, the same one where a seed is told."""
     state = bench.project.state()
     words = ["--policy", path_word(bench.folder, policy), "--out", path_word(bench.folder, out)]
     reading = reading_words(state.reading, bench.memory)
+    words += ["--seed", seed] if seed else []
     data = path_word(bench.folder, state.data or "DATA")
-    return shell_line("anonymize", data, *words, "--seed", seed, *reading)
+    return shell_line("anonymize", data, *words, *reading)
 
 
 routes = [

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import log10
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -29,7 +28,13 @@ from sfumato.web.adversaries.composition import (
 from sfumato.web.adversaries.leakage import ask_observer
 from sfumato.web.adversaries.linkage import look_for_target
 from sfumato.web.adversaries.panel import AttackedRelease, Fields, PanelAnswer, describe_release
-from sfumato.web.adversaries.realistic import SHAPES, SLIDERS, WEIGHT, ask_somebody_realistic
+from sfumato.web.adversaries.realistic import (
+    SHAPES,
+    SLIDERS,
+    WEIGHT,
+    ask_somebody_realistic,
+    usual_power,
+)
 from sfumato.web.adversaries.relative import compare_with_learner
 from sfumato.web.adversaries.skyline import ask_somebody_who_knows
 from sfumato.web.bench import Bench, Form, bench_of, fragment, is_live, page, read_form
@@ -212,12 +217,11 @@ async def _form_context(
     match panel.name:
         case "realistic":
             column = form.text("sensitive") or next(iter(subject.sensitive), "")
-            records = round(4 * log10(max(subject.people, 1))) / 4
             return {
                 "shapes": SHAPES,
                 "weight": WEIGHT,
                 "sliders": subject.sensitive.get(column, ())[:SLIDERS],
-                "default_records": records,
+                "default_records": usual_power(subject.people),
             }
         case "skyline":
             return {"reach": _REACH}

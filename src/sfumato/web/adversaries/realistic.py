@@ -37,6 +37,11 @@ WEIGHT = "weight of "  # what the slider of a value is called
 SLIDERS = 12  # values whose weights can be set
 
 
+def usual_power(people: float) -> float:
+    """As many records as there are people, as a power of ten that the slider can stand at."""
+    return round(4 * log10(max(people, 1))) / 4
+
+
 def ask_somebody_realistic(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     """How far rows move her, and which groups do so beyond the bound."""
     from sfumato.adversaries.realistic.adversary import RealisticAdversary
@@ -44,7 +49,7 @@ def ask_somebody_realistic(desk: Desk, point: int, fields: Fields) -> PanelAnswe
 
     release, column = attacked(desk, point, word(fields, "sensitive"))
     groups = release.groups_for(column)
-    usual = log10(max(groups.people(), 1))
+    usual = usual_power(groups.people())
     endless = word(fields, "endless") == "on"
     records = inf if endless else float(round(10 ** number(fields, "records", usual, 0, MOST)))
     shape = word(fields, "shape", "table")

@@ -273,6 +273,9 @@ def test_a_live_form_is_answered_by_its_answer_alone(open_bench) -> None:
     assert answer.status_code == 200
     assert "<html" not in answer.text
     assert "rows may be hers" in answer.text
+    assert "facts aside" not in answer.text
+    knowing = open_bench.get("/adversaries/linkage?point=1&facts=not+HIV", headers=live)
+    assert knowing.text.count("rows may be hers, facts aside") == 2  # a fact rules out rows as well
     assert "private" in answer.text
     wrong = open_bench.get("/adversaries/linkage?point=1&known+age=99", headers=live)
     assert 'role="alert"' in wrong.text

@@ -59,7 +59,7 @@ def test_what_is_exported_is_what_was_made(desk, folder) -> None:
 def test_an_existing_folder_is_refused(desk, folder) -> None:
     (folder / "mine").mkdir()
     (folder / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(InputError, match="mine exists"):
+    with pytest.raises(InputError, match=r"is there already; give another name$"):
         decide.export_release(desk, 1, "mine", "B. Owner")
     assert (folder / "mine" / "thesis.txt").read_text() == "years of work"
     assert not (folder / "mine" / "public").exists()

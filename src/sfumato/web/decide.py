@@ -153,6 +153,8 @@ def export_release(desk: Desk, point: int, name: str, by: str) -> Exported:
 
     signed = checked_name(by)
     target = export_folder(desk.folder.root, desk.project.folder, name)
+    if target.exists():
+        raise InputError(f"{quoted(name)} is there already; give another name")
     check_new_folder(target, force=False)
     source = desk.project.release_folder(point)
     release, rules = desk.release(point), desk.policy_of(point)

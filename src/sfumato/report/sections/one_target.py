@@ -17,8 +17,9 @@ def target_document(release: Release, found: FoundTarget) -> Document:
     """Where she may be, and how sure anybody is of her value who knows that much."""
     known = ", ".join(f"{column} {value}" for column, value in found.described.items())
     rows = found.candidates
+    aside = ", facts aside" if found.knowing else ""
     where = (
-        f"{rows:,} of {release.people:,} rows may be hers, in {len(found.groups):,} of "
+        f"{rows:,} of {release.people:,} rows may be hers{aside}, in {len(found.groups):,} of "
         f"{len(release.groups):,} groups; who takes one of them for hers is right with a chance of "
         f"{percent(found.chance)}."
     )

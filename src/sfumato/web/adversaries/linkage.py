@@ -47,6 +47,7 @@ def look_for_target(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
         *(part for fact in facts for part in ("--knows", fact)),
     ]
     headline = f"{found.candidates:,} of {release.people:,} rows may be hers"
+    headline += ", facts aside" if facts else ""
     if found.beliefs:
         likely = found.beliefs[0]
         headline += f"; the likeliest {column} is {likely.value}: {likely.told}"

@@ -123,7 +123,7 @@ def test_what_is_seen_can_be_heard(visit) -> None:
     found = visit(made("lattice").to_html())
     found.drawn()
     images = found.ask(
-        "[...document.querySelectorAll('figure [role=group]:has(.chart)')].map(one => one.ariaLabel)"
+        "[...document.querySelectorAll('[role=group]:has(.chart)')].map(one => one.ariaLabel)"
     )
     assert images
     assert all(len(text) > 20 for text in images)

@@ -242,6 +242,30 @@ def _written(folder: Path, text: str) -> Path:
     return path
 
 
+def test_no_text_of_a_page_reads_a_file_outside_the_folder(tmp_path: Path) -> None:
+    inside, outside = tmp_path / "office", tmp_path / "secret.csv"
+    inside.mkdir()
+    outside.write_text("F,somebody's word\nM,another\n")
+    (inside / "tree.csv").write_text("F,any\nM,any\n")
+    link = inside / "link.csv"
+    link.symlink_to(outside)
+    project = small_project(inside)
+    desk = Desk(inside, project.folder)
+    for name in (str(outside), "../../secret.csv", "../link.csv"):
+        text = POLICY.replace(
+            'sex = { kind = "suppression" }', f'sex = {{ kind = "taxonomy", file = "{name}" }}'
+        )
+        view = view_policy(desk, text=text)
+        assert "lies outside the opened folder" in view.error
+        assert "somebody" not in view.error
+    near = text.replace(name, "../tree.csv")
+    assert not view_policy(desk, text=near).error
+    # What the owner's own policy names is hers to name.
+    far = text.replace(name, str(outside))
+    project.save_policy(far, project.state().revision)
+    assert not view_policy(desk, text=far.replace("k = 3", "k = 4")).error
+
+
 def test_prices_stand_beside_their_promise(tmp_path: Path) -> None:
     project = small_project(tmp_path)
     desk = Desk(tmp_path, project.folder)

@@ -10,12 +10,13 @@ Stands apart: a worker has loaded the library for it, the server has not.
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from sfumato.criteria.base import Criterion, Verdict, judge
-from sfumato.errors import PolicyError, SfumatoError
+from sfumato.errors import PolicyError, SfumatoError, quoted
 from sfumato.policy.model import Policy
 from sfumato.release.read.read_release import table_as_published
 from sfumato.release.release import Release
@@ -94,11 +95,50 @@ def view_policy(
 
 
 def policy_of(desk: Desk, text: str) -> Policy:
-    """The policy that a text means; files that it names lie beside the project's policy."""
+    """The policy that a text means; files that it names lie beside the project's policy.
+
+    Pages read nothing outside the opened folder. What the saved policy names already came from the
+    owner's own shell.
+    """
+    for name in sorted(_named_outside(desk, text)):
+        if name not in _named_outside(desk, desk.project.state().policy or ""):
+            raise PolicyError(
+                f"{quoted(name)} lies outside the opened folder, and pages read nothing there; put "
+                "the file below it, or start sfumato serve with a --policy that names it"
+            )
     policy = Policy.parse(text, desk.project.folder)
     if policy.schema is None:
         raise PolicyError("it has no [schema]; name the columns' roles in it")
     return policy
+
+
+def _named_outside(desk: Desk, text: str) -> frozenset[str]:
+    """Texts in a policy by which a file or folder outside the opened folder would be found."""
+    try:
+        left: list[object] = [tomllib.loads(text)]
+    except (tomllib.TOMLDecodeError, RecursionError, ValueError):
+        return frozenset()  # whoever reads it says so
+    found = set()
+    for one in left:
+        if isinstance(one, dict):
+            left += [*one.keys(), *one.values()]
+        elif isinstance(one, list):
+            left += one
+        elif isinstance(one, str) and _leads_outside(desk, one):
+            found.add(one)
+    return frozenset(found)
+
+
+def _leads_outside(desk: Desk, name: str) -> bool:
+    path = desk.project.folder / name.partition("#")[0]
+    if not any(sign.isalnum() for sign in name):
+        return False  # a mark or a separator of the data
+    try:
+        true = path.resolve()
+        inside = any(true.is_relative_to(home) for home in (desk.folder.root, desk.project.folder))
+        return not inside and true.exists()
+    except (OSError, ValueError, RuntimeError):
+        return False
 
 
 # -- verdicts --------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from sfumato.web.tried import make_release
 from sfumato.web.worker import Worker, WorkPlace
 from tests.program import sfumato
 from tests.web.conftest import HERE, PORT, Visitor
-from tests.web.small_project import POLICY, Here, small_project
+from tests.web.small_project import POLICY, Here, small_project, write_people
 
 
 def visited(bench: Bench) -> tuple[TestClient, Visitor]:
@@ -110,6 +110,14 @@ def test_a_run_makes_what_the_shown_command_makes_and_is_remembered(
     assert "Take release 2" in page.text
     for risk in ("highest", "belief", "nonsense"):
         assert visitor.get(f"/release?risk={risk}").status_code == 200
+
+    # Another file is worked on: what was made of the first one still says so.
+    write_people(tmp_path / "others.csv", sex="gender")
+    visitor.bench.project.choose_data("others.csv", {}, visitor.revision)
+    assert "sfumato anonymize people.csv" in visitor.get("/release/1").text
+    assert "sfumato anonymize people.csv" in visitor.get("/decide?point=1").text
+    asked = visitor.get("/adversaries/composition?point=1&other=%232").text
+    assert "--targets people.csv" in asked
     assert '<option value="1" selected>' in visitor.get("/policy").text
     client.__exit__(None, None, None)
 

@@ -204,7 +204,7 @@ def export_folder(root: Path, project: Path, name: str) -> Path:
 
 def export_commands(bench: Bench, screen: DecisionScreen, name: str, by: str) -> list[str]:
     """The same from a shell: the release again by its seed, and the decision signed."""
-    state = bench.project.state()
+    data, reading = bench.project.data_of(screen.point)
     made = bench.project.release_folder(screen.point)
     policy = path_word(bench.folder, made / "private" / "policy.toml")
     out = path_word(bench.folder, name)
@@ -214,9 +214,9 @@ def export_commands(bench: Bench, screen: DecisionScreen, name: str, by: str) ->
     return [
         shell_line(
             "anonymize",
-            path_word(bench.folder, state.data or "DATA"),
+            path_word(bench.folder, data or "DATA"),
             *("--policy", policy, "--out", out, *seed),
-            *reading_words(state.reading, bench.memory),
+            *reading_words(reading, bench.memory),
         ),
         shell_line("audit", out, "--policy", f"{out}/private/policy.toml", *told, "--html", page_),
     ]

@@ -40,19 +40,21 @@ class Desk:
         """What the project says now."""
         return self.project.state()
 
-    def data(self) -> Path:
-        """The file that was chosen."""
-        chosen = self.state().data
+    def data(self, point: int | None = None) -> Path:
+        """The file that was chosen, or that a release was made of."""
+        chosen, _ = self.project.data_of(point)
         if chosen is None:
             raise InputError("no data yet; choose a file at the step Data")
         return self.folder.resolve(chosen)
 
-    def reading(self) -> Reading:
-        """How the file is read, as far as that was said on the page or at the start."""
+    def reading(self, point: int | None = None) -> Reading:
+        """How that file is read, as far as that was said on the page or at the start."""
         from sfumato.engines.reading import Reading, options_about
 
         known = {option.name for option in options_about("file")}
-        said = {name: value for name, value in self.state().reading.items() if name in known}
+        said = {
+            name: value for name, value in self.project.data_of(point)[1].items() if name in known
+        }
         told = Reading(**said)  # type: ignore[arg-type]  # of these fields
         return told if self.memory is None else replace(told, memory=self.memory)
 

@@ -90,6 +90,14 @@ class ProjectFiles:
         """The releases that were made, the first one first."""
         return tuple(sorted(self._points(), key=lambda point: point.number))
 
+    def data_of(self, point: int | None = None) -> tuple[str | None, Mapping[str, object]]:
+        """The file that a release was made of and how it was read; without a point what is now."""
+        state, made = self.state(), None if point is None else self.point(point)
+        match {} if made is None else made.facts:
+            case {"data": str(data), "reading": dict(reading)}:
+                return data, reading
+        return state.data, state.reading
+
     def point(self, number: int) -> TriedPoint | None:
         return next((one for one in self._points() if one.number == number), None)
 

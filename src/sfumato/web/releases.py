@@ -95,6 +95,7 @@ async def run(request: Request) -> Response:
     number = bench.project.next_point()
     folder = bench.project.release_folder(number)
     began = datetime.now(UTC).isoformat(timespec="seconds")
+    data, reading = bench.project.data_of()
 
     async def work() -> str:
         try:
@@ -102,7 +103,9 @@ async def run(request: Request) -> Response:
         except WorkError:
             _clear(folder)
             raise
-        bench.project.keep_point(number, {**facts, "made": began})
+        bench.project.keep_point(
+            number, {**facts, "made": began, "data": data, "reading": dict(reading)}
+        )
         return f"/release/{number}"
 
     command = run_command(bench, bench.project.policy_file, folder, str(seed))
@@ -157,6 +160,7 @@ async def one(request: Request) -> Response:
             folder / "private" / "policy.toml",
             bench.folder.root / f"release-{number}",
             view.seed,
+            number,
         ),
     )
 
@@ -190,14 +194,18 @@ def _seed(said: str) -> int:
     return int(said)
 
 
-def run_command(bench: Bench, policy: Path, out: Path, seed: str = "") -> str:
-    """What makes such a folder from a shell, the same one where a seed is told."""
-    state = bench.project.state()
+def run_command(
+    bench: Bench, policy: Path, out: Path, seed: str = "", point: int | None = None
+) -> str:
+    """What makes such a folder from a shell, the same one where a seed is told.
+
+    Of the file that a release was made of, where a point is named.
+    """
+    data, how = bench.project.data_of(point)
     words = ["--policy", path_word(bench.folder, policy), "--out", path_word(bench.folder, out)]
-    reading = reading_words(state.reading, bench.memory)
     words += ["--seed", seed] if seed else []
-    data = path_word(bench.folder, state.data or "DATA")
-    return shell_line("anonymize", data, *words, *reading)
+    words += reading_words(how, bench.memory)
+    return shell_line("anonymize", path_word(bench.folder, data or "DATA"), *words)
 
 
 routes = [

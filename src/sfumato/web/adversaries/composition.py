@@ -78,16 +78,16 @@ def _other(desk: Desk, point: int, name: str) -> tuple[str, Release]:
 
 
 def _people(desk: Desk, point: int, releases: list[Release], truth: str | None) -> object:
-    """The project's data as the people who are in all of the releases."""
+    """The data of the release as the people who are in all of them."""
     from sfumato.adversaries.locating.targets import UNKNOWN, targets_in_file
     from sfumato.web.desk import identity
 
-    rules, path = desk.policy_of(point), desk.data()
+    rules, path = desk.policy_of(point), desk.data(point)
     schema = rules.schema
     if schema is None:
         raise InputError(f"the policy of release {point} has no [schema]")
     columns = list(dict.fromkeys(name for one in releases for name in one.regions.columns))
-    settings = rules.reading_of([path], desk.reading().about("file", "engine"))
+    settings = rules.reading_of([path], desk.reading(point).about("file", "engine"))
     key = ("targets", identity(path), tuple(columns), truth, repr(schema), repr(settings))
     return desk.remember(
         key, lambda: targets_in_file(path, columns, schema, settings, truth, UNKNOWN)
@@ -113,7 +113,7 @@ def intersect_with(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     mine, *policy = shell_words(desk, point)
     line = [
         *(mine, *(name for name, _ in others), *policy),
-        *("--targets", data_word(desk), "--sensitive", column),
+        *("--targets", data_word(desk, point), "--sensitive", column),
         *("--truth", column),
     ]
     told = answer(document, shell_line("attack intersect", *line))
@@ -168,7 +168,7 @@ def check_ledger(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
         drop=bound.drop,
     )
     line = [name, *shell_words(desk, point)]
-    line += ["--targets", data_word(desk)]
+    line += ["--targets", data_word(desk, point)]
     told = answer(
         check_document(checked), shell_line("ledger list", name), shell_line("ledger check", *line)
     )

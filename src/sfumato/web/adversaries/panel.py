@@ -91,16 +91,18 @@ def _values_in(parts: Sequence[Region]) -> tuple[str, ...]:
 
 
 def table_of(desk: Desk, point: int) -> Table:
-    """The project's data, read by the policy that the release was made by."""
+    """The data that the release was made of, read by the policy it was made by."""
     from sfumato.table import load_table
     from sfumato.web.desk import identity
 
     rules = desk.policy_of(point)
-    path, reading = desk.data(), desk.reading().over(rules.read)
+    path, reading = desk.data(point), desk.reading(point).over(rules.read)
     schema = rules.schema
     if schema is None:
         raise InputError(f"the policy of release {point} has no [schema]")
-    if repr(schema) == repr(desk.policy().schema) and repr(rules.read) == repr(desk.policy().read):
+    now = desk.policy()
+    alike = repr(schema) == repr(now.schema) and repr(rules.read) == repr(now.read)
+    if alike and desk.project.data_of(point) == desk.project.data_of():
         return desk.table()
     key = ("table", identity(path), repr(schema), repr(reading))
     return desk.remember(key, lambda: load_table(path, schema, reading))
@@ -123,9 +125,9 @@ def shell_words(desk: Desk, point: int) -> tuple[str, str, str]:
     return name, "--policy", f"{name}/private/policy.toml"
 
 
-def data_word(desk: Desk) -> str:
-    """The project's data, as a command names it."""
-    return path_word(desk.folder, desk.data())
+def data_word(desk: Desk, point: int) -> str:
+    """The data that the release was made of, as a command names it."""
+    return path_word(desk.folder, desk.data(point))
 
 
 def answer(document: Document, *commands: str) -> PanelAnswer:

@@ -45,13 +45,13 @@ def compare_with_learner(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     given: dict[str, object] = {"seconds": seconds} if seconds else {}
     rules = desk.policy_of(point)
     folder = desk.project.release_folder(point)
-    key = ("relative", str(folder), identity(folder), identity(desk.data()), column, seconds)
+    key = ("relative", str(folder), identity(folder), identity(desk.data(point)), column, seconds)
     found = desk.remember(
         key, lambda: ask_membership(release, rules, table_of(desk, point), given, column)
     )
     line = [
         *shell_words(desk, point),
-        *("--table", data_word(desk), "--sensitive", column),
+        *("--table", data_word(desk, point), "--sensitive", column),
         *(("--seconds", plain(seconds)) if seconds else ()),
         *(("--victim", told) if told else ()),
     ]

@@ -107,3 +107,19 @@ def test_a_key_of_the_policy_is_sent_to_its_top(tmp_path: Path) -> None:
         sf.Policy.load(file)
     file.write_text("suppression = 0.1\n" + asked + '[anonymizer]\nkind = "mondrian"\n')
     assert sf.Policy.load(file).suppression == 0.1
+
+
+def test_a_fingerprint_does_not_depend_on_the_order_of_columns_in_a_file(tmp_path: Path) -> None:
+    trees = {"zip": sf.mask(), "age": sf.intervals([5, 10]), "sex": sf.suppression()}
+    made = [
+        sf.Policy(
+            [sf.KAnonymity(5)],
+            schema=sf.Schema(["age", "zip", "sex"], "ill", hierarchies=dict(listed)),
+        )
+        for listed in (trees.items(), sorted(trees.items()))
+    ]
+    made[0].save(tmp_path / "policy.toml")
+    again = sf.Policy.load(tmp_path / "policy.toml")
+    assert len({policy.fingerprint for policy in (*made, again)}) == 1
+    other = sf.Policy([sf.KAnonymity(5)], schema=sf.Schema(["age", "sex", "zip"], "ill"))
+    assert other.fingerprint != made[0].fingerprint

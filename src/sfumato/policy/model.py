@@ -9,7 +9,7 @@ is allowed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from hashlib import sha256
 from pathlib import Path
 
@@ -221,8 +221,16 @@ class Policy:
     @property
     def fingerprint(self) -> str:
         """The same for policies by which the same releases are made of a table."""
-        told = repr(replace(self, anonymizer=self.maker, read=Reading(), format=None))
-        return sha256(told.encode()).hexdigest()[:16]
+        schema = self.schema
+        if schema is not None:  # in whatever order a file lists its columns
+            by_column = {
+                one.name: dict(sorted(given.items()))
+                for one in fields(schema)
+                if isinstance(given := getattr(schema, one.name), Mapping)
+            }
+            schema = replace(schema, **by_column)  # type: ignore[arg-type]
+        told = replace(self, anonymizer=self.maker, read=Reading(), format=None, schema=schema)
+        return sha256(repr(told).encode()).hexdigest()[:16]
 
     @property
     def needs_people(self) -> bool:

@@ -73,7 +73,7 @@ async def hostile(request: Request) -> Response:
 
 
 async def state(request: Request) -> Response:
-    return page(request, "step.html", step=HOSTILE[1])
+    return page(request, "layout.html", step=HOSTILE[1])
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from sfumato.errors import InputError, SfumatoError
 from sfumato.report.html.pictures import TEMPLATES
 from sfumato.web import adversaries, data_step, decide, policies, releases, upload
-from sfumato.web.bench import HERE, STEPS, Bench, bench_of, fragment, is_live, page, read_form
+from sfumato.web.bench import HERE, Bench, bench_of, fragment, is_live, page, read_form
 from sfumato.web.desk import Desk
 from sfumato.web.folder import Folder, TooLarge
 from sfumato.web.guard import (
@@ -91,7 +91,6 @@ def _routes() -> list[BaseRoute]:
         Route("/errand/cancel", _cancel, methods=["POST"]),
         *adversaries.routes,
         *decide.routes,
-        *(Route(address, _not_built_yet) for _, _, address in STEPS),
         Route("/static/plotly.min.js", _plotly),
         *(Route(f"/static/report/{name}", _of_report) for name in _OF_REPORTS),
         Mount("/static", StaticFiles(directory=HERE / "static")),
@@ -102,10 +101,6 @@ async def _home(request: Request) -> Response:
     """Where to go on: at the first step that is not done."""
     state = bench_of(request).project.state()
     return RedirectResponse("/data" if state.data is None or not state.policy else "/policy", 303)
-
-
-async def _not_built_yet(request: Request) -> Response:
-    return page(request, "step.html")
 
 
 async def _errand(request: Request) -> Response:

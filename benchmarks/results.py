@@ -1,4 +1,4 @@
-"""What a benchmark tells: a piece of work, ours, a floor or a peer, the ratio, the goal, met or not.
+"""What a benchmark tells: some work, ours, a floor or a peer, the ratio, the goal, met or not.
 
     from results import tell
     tell("audit, 1M rows", 0.78, other=0.28, against="bare GROUP BY", at_most=3)

@@ -97,27 +97,10 @@ screenshots: install  ## Take the pictures of docs/images/ from the demo, in a b
 	  --sweep k=2,5,10,25 --sweep anonymizer=mondrian,lattice --html build/map.html --force > /dev/null
 	$(BIN)/python scripts/screenshots.py build/demo/release/private/report.html build/map.html build/demo/input
 
-bench: install  ## Run the benchmarks (ratios against peers and floors, in one run).
+bench: install  ## Run all benchmarks and write benchmarks/RESULTS.md: ratios against peers and floors (half an hour).
 	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
-	$(BIN)/python benchmarks/audit.py --peer $(PEERS)/bin/python
-	$(BIN)/python benchmarks/raw_table.py
-	$(BIN)/python benchmarks/first_runs.py
-	$(BIN)/python benchmarks/linkage.py
-	$(BIN)/python benchmarks/lattice.py
-	$(BIN)/python benchmarks/high_dimensions.py
-	$(BIN)/python benchmarks/mondrian.py --peer $(PEERS)/bin/python
-	$(BIN)/python benchmarks/anatomy_mdav.py
-	$(BIN)/python benchmarks/realistic.py
-	$(BIN)/python benchmarks/skyline.py
-	$(BIN)/python benchmarks/skyline_anonymize.py
-	$(BIN)/python benchmarks/relative.py
-	$(BIN)/python benchmarks/composition.py --peer $(PEERS)/bin/python
-	$(BIN)/python benchmarks/leakage.py
-	$(BIN)/python benchmarks/report_page.py
-	$(BIN)/python benchmarks/scale.py
-	$(BIN)/python benchmarks/scale_lattice.py
-	$(BIN)/python benchmarks/scale_spark.py
+	$(BIN)/python benchmarks/all.py --peer $(PEERS)/bin/python
 
 both-ends: install  ## Time the same work before the house was moved and now (a few minutes).
 	$(BIN)/python benchmarks/both_ends.py

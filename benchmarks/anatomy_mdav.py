@@ -18,6 +18,7 @@ from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
+from results import tell
 
 import sfumato as sf
 from sfumato.anonymizers.anatomy import Anatomy
@@ -84,10 +85,6 @@ def plain_mdav(points: npt.NDArray[np.float64], k: int) -> npt.NDArray[np.int64]
     return cluster
 
 
-def row(label: str, seconds: float, bound: str = "") -> None:
-    print(f"{label:<52}{seconds:9.3f} s  {bound}")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--people", type=int, default=30_000)
@@ -99,30 +96,29 @@ def main() -> None:
     def once(anonymizer: Anonymizer, *require: object, of: sf.Table = table) -> object:
         return anonymizer.run(Task(of, require))  # type: ignore[arg-type]
 
-    row("Anatomy, first call in this process", best(lambda: once(Anatomy(L)), 1))
+    tell("Anatomy, first call in this process", best(lambda: once(Anatomy(L)), 1))
     ours = best(lambda: once(Anatomy(L), sf.DistinctDiversity(L)))
     values = np.repeat(table.counts.values[0], table.counts.n).tolist()
     theirs = best(lambda: plain_anatomy(values, L))
-    row(f"Anatomy l={L}, {people:,} people, release and judged", ours, "(advisory bound 1 s)")
-    row("plain Anatomy, buckets only", theirs)
-    print(f"{'plain / ours':<52}{theirs / ours:9.1f}")
+    work = f"Anatomy l = {L}, {people:,} people, released and judged"
+    tell(work, ours, other=theirs, against="the paper's loop, buckets only", at_least=1)
 
-    row("microaggregation, first call in this process", best(lambda: once(Microaggregation(K)), 1))
+    tell("microaggregation, first call in this process", best(lambda: once(Microaggregation(K)), 1))
     whole = best(lambda: once(Microaggregation(K), sf.KAnonymity(K)))
     diverse = best(lambda: once(Microaggregation(K), sf.DistinctDiversity(3)))
-    row(f"microaggregation k={K}, release and judged", whole, "(advisory bound 1 s)")
-    row(f"microaggregation k={K} with distinct-3", diverse)
+    tell(f"microaggregation k = {K}, released and judged", whole, at_most=1)
+    tell(f"microaggregation k = {K} with distinct-3", diverse)
     points = np.random.default_rng(0).standard_normal((COLUMNS, people))
     ours, theirs = best(lambda: mdav(points, K)), best(lambda: plain_mdav(points, K), 1)
     same = np.array_equal(mdav(points, K), plain_mdav(points, K))
-    row(f"MDAV k={K}, {people:,} people x {COLUMNS} columns", ours, "(advisory bound 1 s)")
-    row("MDAV in NumPy", theirs, "same clusters" if same else "OTHER CLUSTERS")
-    print(f"{'NumPy / ours':<52}{theirs / ours:9.1f}")
+    assert same, "the clusters differ"
+    work = f"MDAV k = {K}, {people:,} people, {COLUMNS} columns"
+    tell(work, ours, other=theirs, against="MDAV in NumPy", at_least=1)
 
     if arguments.large:
         large = sf.read(census(arguments.large), census_schema())
         taken = best(lambda: once(Anatomy(3), of=large))
-        row(f"Anatomy l=3, {arguments.large:,} people", taken)
+        tell(f"Anatomy l = 3, {arguments.large:,} people", taken)
 
 
 if __name__ == "__main__":

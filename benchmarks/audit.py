@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from results import tell
 
 QUASI = ["age", "zip", "education", "marital"]
 SENSITIVE = "salary"
@@ -124,9 +125,9 @@ def cold_starts(folder: Path) -> None:
     empty = best(lambda: subprocess.run([sys.executable, "-c", ""], check=True))
     helped = best(lambda: subprocess.run([*program, "--help"], capture_output=True, check=True))
     audited = best(lambda: subprocess.run(audit, capture_output=True, check=False), 3)
-    print(f"python -c ''                {empty:8.3f} s")
-    print(f"sfumato --help, cold        {helped:8.3f} s  (bound 0.3)")
-    print(f"audit 30,000-row CSV, cold  {audited:8.3f} s  (bound 2)")
+    tell("sfumato --help, a new process", helped, at_most=0.3)
+    tell("python -c '', a new process", empty)
+    tell("audit of 30,000 rows of CSV, a new process", audited, at_most=1.5)
 
 
 def peak_of_large(path: Path) -> None:
@@ -157,13 +158,11 @@ def main() -> None:
         tuples = bare(path)
         ours, floor = best(lambda: our_audit(path)), best(lambda: bare(path))
         print(f"distinct tuples             {tuples:8,}")
-        print(f"bare GROUP BY, warm         {floor:8.3f} s")
-        print(f"audit, 11 criteria, warm    {ours:8.3f} s")
-        print(f"audit / bare GROUP BY       {ours / floor:8.2f}    (bound 3)")
+        work = f"audit, 11 criteria, {arguments.rows:,} rows"
+        tell(work, ours, other=floor, against="bare GROUP BY", at_most=3)
         if arguments.peer:
             theirs = peer(path, arguments.peer)
-            print(f"pycanon k, l, t, beta       {theirs:8.1f} s")
-            print(f"pycanon / audit             {theirs / ours:8.0f}    (bound 100)")
+            tell(work, ours, other=theirs, against="pycanon: k, l, t, beta", at_least=100)
         cold_starts(Path(folder))
         if arguments.large:
             large = Path(folder) / "large.parquet"
@@ -174,7 +173,8 @@ def main() -> None:
                 text=True,
                 check=True,
             ).stdout.split()
-            print(f"{arguments.large:,} rows, cold: {out[0]} s, peak memory {out[1]} GiB (bound 2)")
+            tell(f"audit of {arguments.large:,} rows, a new process", float(out[0]))
+            tell("its peak memory", float(out[1]), at_most=2, unit="GiB")
 
 
 if __name__ == "__main__":

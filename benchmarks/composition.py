@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from results import tell
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
@@ -126,8 +127,7 @@ def small(peer: str | None) -> None:
     groups = " and ".join(f"{len(one.groups):,}" for one in releases)
     print(f"groups                         {groups:>15}")
     print(f"5,000 targets, first call      {first:12.3f} s")
-    print(f"5,000 targets, warm            {warm:12.3f} s  (bound 0.5)")
-    print(f"targets/s                      {5_000 / warm:12,.0f}")
+    tell("intersection attack, 5,000 targets, 2 releases", warm, at_most=0.5)
     print(f"perfect breach                 {found.summary.perfect_breach:12.1%}")
     print(f"guesses right                  {found.summary.precision:12.1%}")
     if peer is None:
@@ -137,8 +137,8 @@ def small(peer: str | None) -> None:
     ours = sf.intersection_attack(releases, few).targets["values"].to_pylist()
     assert [sorted(values) for values in ours] == theirs, "the peer finds other values"
     rate = PEER_TARGETS / seconds
-    print(f"anonypyx targets/s             {rate:12,.1f}  (same values found)")
-    print(f"ours / anonypyx                {5_000 / warm / rate:12,.0f}  (bound 500)")
+    work, theirs_each = "intersection attack, a target", 1 / rate
+    tell(work, warm / 5_000, other=theirs_each, against="anonypyx", at_least=500)
 
 
 def centroids() -> None:
@@ -178,7 +178,7 @@ def large(count: int) -> None:
     seconds = min(timed(attack) for _ in range(2))
     sizes = ", ".join(f"{len(one.groups):,}" for one in releases)
     print(f"{count:,} targets x 3 releases of {count:,} rows ({sizes} groups)")
-    print(f"                               {seconds:12.2f} s  (bound 30)")
+    tell(f"intersection attack, {count:,} targets, 3 releases", seconds, at_most=30)
 
 
 def main() -> None:

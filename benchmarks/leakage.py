@@ -22,6 +22,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from results import tell
 
 import sfumato as sf
 from sfumato.datasets.public_files import adult
@@ -93,7 +94,7 @@ def on_adult(folder: Path) -> None:
     best = min(timed(every) for _ in range(TIMES))
     print(f"Adult, 9 columns up to 4      {len(every().findings):12,} combinations and targets")
     print(f"  first call                  {first:12.3f} s")
-    print(f"  warm                        {best:12.3f} s  (bound 3)")
+    tell("characterize Adult, 9 columns up to 4", best, at_most=3)
 
 
 def on_rows(rows: int) -> None:
@@ -112,12 +113,11 @@ def on_rows(rows: int) -> None:
             alone.append(whole[-1] - reading[-1])
     print(f"rows                          {rows:12,}  ({len(table.counts):,} distinct tuples)")
     print(f"combinations and targets      {len(found.findings):12,}")
-    print(f"  bare GROUP BY               {min(bare):12.3f} s")
     print(f"  reading and counting        {min(reading):12.3f} s")
     print(f"  characterizing              {min(alone):12.3f} s")
     print(f"  first call                  {first:12.3f} s")
-    print(f"  characterizing / bare       {min(alone) / min(bare):12.2f}")
-    print(f"  everything / bare GROUP BY  {min(whole) / min(bare):12.2f}  (bound 5)")
+    work = f"read and characterize, {rows:,} rows"
+    tell(work, min(whole), other=min(bare), against="bare GROUP BY", at_most=5)
 
 
 def main() -> None:

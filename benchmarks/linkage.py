@@ -18,6 +18,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from audit import QUASI, SENSITIVE, criteria, make
+from results import tell
 
 import sfumato as sf
 from sfumato.release.release import as_it_stands
@@ -64,16 +65,11 @@ def main() -> None:
         register = min(timed(lambda: sf.linkage(release, population=table)) for _ in range(5))
         print(f"rows                              {rows:12,}")
         print(f"groups                            {len(release.groups):12,}")
-        print(f"audit without linkage             {best['without']:12.3f} s")
-        print(f"audit with linkage                {best['with']:12.3f} s")
-        print(f"audit with linkage and estimators {best['estimated']:12.3f} s")
-        print(f"linkage alone                     {alone:12.4f} s")
-        print(f"linkage with a register           {register:12.4f} s")
-        print(
-            f"with / without                    {best['with'] / best['without']:12.3f}  (bound 1.5)"
-        )
-        print(f"linkage alone / without           {alone / best['without']:12.5f}")
-        print(f"with estimators / without         {best['estimated'] / best['without']:12.3f}")
+        floor = {"other": best["without"], "against": "the audit without it"}
+        tell(f"audit with linkage, {rows:,} rows", best["with"], **floor, at_most=1.5)  # type: ignore[arg-type]
+        tell("audit with linkage and estimators", best["estimated"], **floor)  # type: ignore[arg-type]
+        tell("linkage alone", alone, **floor)  # type: ignore[arg-type]
+        tell("linkage with a register", register)
 
 
 if __name__ == "__main__":

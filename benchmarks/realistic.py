@@ -24,6 +24,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from results import tell
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
@@ -128,13 +129,14 @@ def main() -> None:
             ours.append(timed(lambda: everything(path)))
             reading.append(timed(lambda: sf.read(path, schema())))
         found = everything(path)
-    print(f"rows                        {rows:12,}")
-    print(f"nodes x adversaries         {len(found):9,} x {len(ADVERSARIES)}")
-    print(f"bare GROUP BY               {min(bare):12.3f} s")
-    print(f"reading and counting        {min(reading):12.3f} s")
-    print(f"everything                  {min(ours):12.3f} s")
-    print(f"everything, first call      {first:12.3f} s")
-    print(f"everything / bare GROUP BY  {min(ours) / min(bare):12.2f}  (bound 3)")
+    tell(
+        f"epsilon of {len(found):,} nodes, {len(ADVERSARIES)} adversaries, {rows:,} rows",
+        min(ours),
+        other=min(bare),
+        against="bare GROUP BY",
+        at_most=3,
+        why=f"reading takes {min(reading):.2f} s of it; first call {first:.2f} s",
+    )
     print("smallest epsilon, nodes with at least one below 20:")
     print(" " * 14 + "".join(f"{name:>10}" for name in ADVERSARIES))
     for levels, row in found.items():

@@ -23,6 +23,7 @@ from urllib.parse import urlencode
 
 import duckdb
 import pyarrow.csv as pa_csv
+from results import tell
 
 from sfumato.datasets.census import census
 
@@ -47,7 +48,6 @@ k = 5
 kind = "t-closeness"
 t = 0.4
 """
-GOALS = {"first view": 5.0, "slider": 1.0}
 GIGABYTE = 1 << 30
 
 
@@ -135,11 +135,6 @@ def floor(file: Path) -> float:
     return time.monotonic() - begun
 
 
-def tell(what: str, seconds: float, goal: float | None = None, beside: str = "") -> None:
-    met = "" if goal is None else f"goal {goal:g} s: {'met' if seconds <= goal else 'NOT met'}"
-    print(f"{what:<46} {seconds:8.2f} s  {met} {beside}".rstrip(), flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--people", type=int, default=1_000_000)
@@ -150,7 +145,6 @@ def main() -> None:
         size = (folder / "census.csv").stat().st_size
         print(f"{people:,} people, {size / 1e6:.0f} MB of CSV")
         bare = min(floor(folder / "census.csv") for _ in range(2))
-        tell("floor: every column's values counted", bare)
         process = subprocess.Popen(
             [sys.executable, "-m", "sfumato", "serve", "--no-browser"],
             cwd=folder,
@@ -175,8 +169,7 @@ def main() -> None:
             over.set()
             process.send_signal(signal.SIGINT)
             process.wait(30)
-        met = "met" if highest <= 2 * GIGABYTE else "NOT met"
-        print(f"{'memory, server and workers':<46} {highest / GIGABYTE:8.2f} GB  goal 2 GB: {met}")
+        tell("workbench: memory of server and workers", highest / GIGABYTE, at_most=2, unit="GB")
 
 
 def journey(visitor: Visitor, bare: float) -> None:
@@ -185,25 +178,26 @@ def journey(visitor: Visitor, bare: float) -> None:
     assert revision is not None, page
     seconds, page = visitor.ask("POST", "/data/file", file="census.csv", revision=revision[1])
     assert 'id="questions"' in page or "Columns" in page
-    tell("first view", seconds, GOALS["first view"], f"{seconds / bare:.1f} times the floor")
+    tell("workbench: first view", seconds, at_most=5)
+    tell("the same", seconds, other=bare, against="counting every column's values")
     seconds, page = visitor.ask("GET", "/data")
-    tell("the same again", seconds)
+    tell("workbench: the same again", seconds)
     revision = re.search(r'name="revision" value="([^"]+)"', page)
     assert revision is not None
     seconds, page = visitor.ask("POST", "/data/draft", revision=revision[1])
-    tell("roles guessed, a policy drafted", seconds)
+    tell("workbench: roles guessed, a policy drafted", seconds)
     seconds, page = visitor.ask("GET", "/policy")
-    tell("step Policy, first", seconds)
+    tell("workbench: step Policy, first", seconds)
     text = fields_of(page) | {"action": "text", "text": POLICY}
     seconds, page = visitor.ask("POST", "/policy", **text)
-    tell("another policy's text is saved", seconds)
+    tell("workbench: another policy's text is saved", seconds)
     slide(visitor, "the table as it stands", page)
     seconds, page = visitor.ask("GET", "/release")
     begun = time.monotonic()
     visitor.ask("POST", "/release/run", seed="1")
     while "data-watch" in visitor.ask("GET", "/errand")[1]:
         time.sleep(0.2)
-    tell("a release by mondrian", time.monotonic() - begun)
+    tell("workbench: a release by mondrian", time.monotonic() - begun)
     visitor.ask("POST", "/release/1/take")
     slide(visitor, "the release", visitor.ask("GET", "/policy")[1])
     for panel in ("realistic", "skyline", "leakage", "linkage"):
@@ -214,7 +208,8 @@ def journey(visitor: Visitor, bare: float) -> None:
             while "data-pending" in visitor.ask("GET", address, live=True)[1]:
                 time.sleep(0.1)
             answers.append(time.monotonic() - begun)
-        tell(f"{panel}: first {answers[0]:.1f} s, then", min(answers[1:]), GOALS["slider"])
+        first = f"first {answers[0]:.1f} s"
+        tell(f"workbench: panel {panel}", min(answers[1:]), at_most=1, why=first)
 
 
 def slide(visitor: Visitor, what: str, page: str) -> None:
@@ -232,7 +227,7 @@ def slide(visitor: Visitor, what: str, page: str) -> None:
         seconds, answer = visitor.ask("POST", "/policy/live", live=True, **told)
         assert f"required k ≥ {k}" in answer, answer[:400]
         taken.append(seconds)
-    tell(f"slider on {what}: first {taken[0]:.1f} s, then", max(taken[1:]), GOALS["slider"])
+    tell(f"workbench: slider on {what}", max(taken[1:]), at_most=1, why=f"first {taken[0]:.1f} s")
 
 
 if __name__ == "__main__":

@@ -96,6 +96,9 @@ def test_acs(data_folder: Path) -> None:
     asked = {(c.name, c.sensitive) for c in draft.policy.require}
     assert ("distinct-diversity", "PINCP_DECILE") in asked
     assert ("t-closeness", "PINCP") in asked
+    # 98.7 % have the code N there: nobody can ask every group for three values of it.
+    assert ("distinct-diversity", "DVET") not in asked
+    assert ("t-closeness", "DVET") in asked
     assert run(file, draft).status == "violated"
 
 

@@ -7,6 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from itertools import cycle
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -202,6 +203,20 @@ def test_diversity_is_asked_for_where_values_are_diverse(
     assert asked == ([l] if l else [])
     assert ("Diversity is not asked for" in flat(draft)) is (not l)
     assert reason in flat(draft)
+
+
+def test_codes_among_numbers_count_as_values_where_diversity_is_asked_for(tmp_path: Path) -> None:
+    """A rating that one in fifty has, and the others a code that says it is not about them."""
+    rng = random.Random(4)
+    rated = ["N" if rng.random() < 0.98 else str(10 * rng.randint(1, 6)) for _ in range(2_000)]
+    file = tmp_path / "ratings.csv"
+    rows = "\n".join(f"{rng.randint(20, 80)},{one}" for one in rated)
+    file.write_text(f"age,disability\n{rows}\n", encoding="utf-8")
+    draft = sf.draft_policy(file)
+    assert draft.policy.read is not None
+    assert draft.policy.read.codes == {"disability": ("N",)}
+    assert not [c for c in draft.policy.require if isinstance(c, sf.DistinctDiversity)]
+    assert "98 % have the same value" in flat(draft)
 
 
 def test_a_table_too_small_for_k_says_so() -> None:

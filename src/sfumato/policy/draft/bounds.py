@@ -350,7 +350,7 @@ def _undiverse(shares: list[float]) -> str:
 
 
 def _shares(found: RoleGuess, fit: Fit) -> list[float]:
-    """The shares of the values as they are judged, commonest first; NULL is a value."""
+    """The shares of the values as they are judged, commonest first; NULL and codes are values."""
     counts = found.profile.counts.astype(np.float64)
     if fit.level is not None and isinstance(fit.hierarchy, Intervals):
         ranges = fit.hierarchy
@@ -358,8 +358,8 @@ def _shares(found: RoleGuess, fit: Fit) -> list[float]:
         cut = np.clip(numbers, _or(ranges.bottom, -np.inf), _or(ranges.top, np.inf))
         _, place = np.unique(np.floor(cut / ranges.widths[fit.level - 1]), return_inverse=True)
         counts = np.bincount(place, weights=counts).astype(np.float64)
-    if found.profile.missing:
-        counts = np.append(counts, found.profile.missing)
+    counts = np.append(counts, [*found.profile.coded, found.profile.missing])
+    counts = counts[counts > 0]
     ranked = np.sort(counts)[::-1] / max(float(counts.sum()), 1.0)
     return [float(share) for share in ranked]
 

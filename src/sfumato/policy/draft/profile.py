@@ -107,7 +107,8 @@ _LOOKED_AT = 400  # values tested against patterns
 
 @dataclass(frozen=True)
 class Profile:
-    """One column: `counts` are rows per value of the domain, without NULL.
+    """One column: `counts` are rows per value of the domain, without NULL, `coded` those of each
+    code that stands beside numbers or dates.
 
     `distinct`, `present` (rows with a value) and `missing` speak of the rows the draft is made
     from; `share` is the number of distinct values per row with a value, of the whole table.
@@ -123,6 +124,7 @@ class Profile:
     distinct: int
     share: float
     mixed: int = 0  # rows whose value is text, in a column of numbers
+    coded: tuple[int, ...] = ()
 
     @cached_property
     def topic(self) -> Topic | None:
@@ -197,8 +199,12 @@ def _column(sample: Sample, place: int, name: str) -> Profile:
         told_apart = distinct >= 0.999 * present  # the estimate may err by a tenth
         share = estimate / max(filled, 1.0)
         share = 1.0 if told_apart and share > 0.85 else min(share, 1.0)
-    what, domain, counts, mixed = _read(sample, name, raw, n)
-    return Profile(name, place, what, domain, counts, present, missing, distinct, share, mixed)
+    what, domain, each, mixed = _read(sample, name, raw, n)
+    counts = each[: domain.placed]
+    coded = tuple(each[domain.placed : len(domain) - domain.has_null].tolist())
+    return Profile(
+        name, place, what, domain, counts, present, missing, distinct, share, mixed, coded
+    )
 
 
 def _read(sample: Sample, name: str, raw: pa.Array, n: Ints) -> tuple[What, Domain, Ints, int]:
@@ -212,8 +218,7 @@ def _read(sample: Sample, name: str, raw: pa.Array, n: Ints) -> tuple[What, Doma
         domain, codes, mixed = _domain(name, raw, n, sample.source)
     except (SfumatoError, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError):
         return "unusable", *nothing
-    size = domain.placed
-    counts = np.bincount(codes, weights=n, minlength=len(domain)).astype(np.int64)[:size]
+    counts = np.bincount(codes, weights=n, minlength=len(domain)).astype(np.int64)
     if what is None:
         what = _WHAT[domain.kind] if not pa.types.is_boolean(raw.type) else "boolean"
     return what, domain, counts, mixed

@@ -52,7 +52,7 @@ CHAPTERS = (
             ("local_suppression",),
         ),
     ),
-    Chapter("Usefulness", (("useful",),)),
+    Chapter("Usefulness", (("useful", "--peer", PEER),)),
     Chapter(
         "Adversaries",
         (

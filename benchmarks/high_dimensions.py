@@ -4,16 +4,17 @@
                                          [--columns 10,12] [--policies "k,2 % out"] [--only-ends]
 
 The ACS excerpt with ten and twelve quasi-identifiers (110,592 and 442,368 nodes), and Adult
-(4,320), every so many-th person. For each policy: the cost of the best node after some nodes judged
-from both ends, when it was found, how much more than the best of all it costs at most by the
-search's own bound, and how much more it costs indeed, by going through the whole lattice; seconds
-of both, and what Mondrian with hierarchy labels reaches. `--only-ends` leaves the whole lattice
+(4,320), every so many-th person. Told for each policy: the cost of the best node after some nodes
+judged from both ends against the best of the whole lattice, gone through; and when it was found,
+how much more than the best of all it costs at most by the search's own bound, seconds of both, and
+what Mondrian with hierarchy labels reaches. `--only-ends` leaves the whole lattice
 out, for larger tables.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from collections.abc import Callable, Iterator
 from math import prod
@@ -22,6 +23,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
+from results import tell
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
@@ -114,11 +116,7 @@ def tables(folder: Path, columns: list[int], people: int) -> Iterator[tuple[str,
         yield "ACS", acs_people(folder, ACS[many], people)
 
 
-def compare(table: sf.Table, names: list[str], nodes: int, *, whole: bool) -> None:
-    print(
-        f"  {'policy':20} {'cost':>8} {'at node':>8} {'judged':>7} {'at most +':>10} {'s':>6}"
-        f" | {'whole':>8} {'judged':>7} {'gap':>8} {'s':>6} | {'mondrian':>8}"
-    )
+def compare(about: str, table: sf.Table, names: list[str], nodes: int, *, whole: bool) -> None:
     for name in names:
         require, suppression = POLICIES[name]
         task = Task(table, require, suppression=suppression)
@@ -127,34 +125,42 @@ def compare(table: sf.Table, names: list[str], nodes: int, *, whole: bool) -> No
         ends.run()
         took = time.perf_counter() - start
         if ends.best is None:
-            print(f"  {name:20} nothing is safe")
+            print(f"{about}, {name}: nothing is safe")
             continue
         place = next(i for i, node in enumerate(ends.nodes, 1) if node is ends.best)
         more = max(0.0, ends.best.cost - ends.bound)
-        line = (
-            f"  {name:20} {ends.best.cost:8.4f} {place:8,} {len(ends.nodes):7,} {more:10.4f} "
-            f"{took:6.1f} |"
+        why = (
+            f"found at node {place:,} of {len(ends.nodes):,} judged, by its own bound at most "
+            f"{more:.4f} above the best of all, {took:.1f} s"
         )
+        least = None
         if whole:
             start = time.perf_counter()
             judge = Judge(task)
             walk = Walk(judge)
             judge.walk(walk)
-            took = time.perf_counter() - start
             assert walk.best is not None
-            gap = ends.best.cost - walk.best.cost
-            line += f" {walk.best.cost:8.4f} {len(walk.nodes):7,} {gap:8.4f} {took:6.1f} |"
+            least = walk.best.cost
+            why += f"; whole: {len(walk.nodes):,} judged, {time.perf_counter() - start:.1f} s"
         try:
             cut = sf.Mondrian(regions="hierarchy").run(Task(table, require))
-            line += f" {Loss().cost(view_of(cut)):8.4f}"
+            why += f"; mondrian {Loss().cost(view_of(cut)):.4f}"
         except NoSafeRelease:
-            line += "     none"
-        print(line, flush=True)
+            why += "; no release by mondrian"
+        tell(
+            f"{about}, {name}",
+            ends.best.cost,
+            other=least,
+            against="the whole lattice" if whole else "",
+            at_most=1 if whole else None,
+            unit="loss",
+            why=why,
+        )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--data", type=Path, default=SHARED)
+    parser.add_argument("--data", type=Path, default=Path(os.environ.get("SFUMATO_DATA", SHARED)))
     parser.add_argument("--people", type=int, default=7_000)
     parser.add_argument("--nodes", type=int, default=2_000)
     parser.add_argument("--columns", default="10,12")
@@ -165,11 +171,9 @@ def main() -> None:
     columns = [int(many) for many in given.columns.split(",") if many]
     for about, table in tables(given.data, columns, given.people):
         heights = [table.levels[column].height for column in table.schema.quasi]
-        print(
-            f"{about}: {table.people:,} people, {len(heights)} quasi-identifiers, "
-            f"{prod(heights):,} nodes"
-        )
-        compare(table, names, given.nodes, whole=not given.only_ends)
+        named = f"{about}, {len(heights)} columns"
+        print(f"{named}: {table.people:,} people, {prod(heights):,} nodes")
+        compare(named, table, names, given.nodes, whole=not given.only_ends)
 
 
 if __name__ == "__main__":

@@ -405,11 +405,11 @@ def _facts(
         "randomised": noisy.why
         or {
             label: {
-                "exposed": one.exposed,
-                "right": right_when_sure(one),
-                "guess right": one.precision,
+                "exposed": summary.exposed,
+                "right": right_when_sure(summary),
+                "guess right": summary.precision,
             }
-            for label, one in noisy.all.items()
+            for label, summary in noisy.all.items()
         },
         "claims": {
             f"{row.item}: {row.printed}": row.outcome == "agrees"

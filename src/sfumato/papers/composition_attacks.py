@@ -83,7 +83,9 @@ class Overlap:
         part = self.parts[place]
         schema = replace(part.schema, hierarchies=dict(self.cuts))
         counts = part.counts.in_memory("cutting partitions")
-        levels = {one.name: schema.hierarchy(one.name).bind(one) for one in counts.quasi}
+        levels = {
+            domain.name: schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi
+        }
         return replace(part, schema=schema, levels=levels)
 
     @property
@@ -110,7 +112,7 @@ def split(study: AttackedTable, seed: int, *, quick: bool = False) -> Overlap:
     both = round(OVERLAP * len(people) / OF)
     half = (both + len(people)) // 2
     dealt = (people[:half], np.concatenate([people[:both], people[half:]]), people[:both])
-    first, second, shared = (replace(study.table, counts=_part(counts, one)) for one in dealt)
+    first, second, shared = (replace(study.table, counts=_part(counts, people)) for people in dealt)
     return Overlap((first, second), shared, study.cuts, study.levels)
 
 
@@ -120,8 +122,8 @@ def declared(study: AttackedTable, overlap: Overlap) -> Overlap:
     Declared are the values of the whole table, which stands for a code book here.
     """
     counts = study.table.counts.in_memory("dealing everybody by chance")
-    texts = [one for one in counts.quasi if one.kind in ("categorical", "ordered")]
-    values = {one.name: one.values for one in (*texts, counts.sensitive[0].domain)}
+    texts = [domain for domain in counts.quasi if domain.kind in ("categorical", "ordered")]
+    values = {domain.name: domain.values for domain in (*texts, counts.sensitive[0].domain)}
     schema = Schema(
         quasi=study.table.schema.quasi,
         sensitive=study.table.schema.sensitive,
@@ -129,9 +131,9 @@ def declared(study: AttackedTable, overlap: Overlap) -> Overlap:
         domains=values,
         nulls="error",
     )
-    levels = {one.name: schema.hierarchy(one.name).bind(one) for one in counts.quasi}
+    levels = {domain.name: schema.hierarchy(domain.name).bind(domain) for domain in counts.quasi}
     first, second, shared = (
-        replace(one, schema=schema, levels=levels) for one in (*overlap.parts, overlap.shared)
+        replace(part, schema=schema, levels=levels) for part in (*overlap.parts, overlap.shared)
     )
     return replace(overlap, parts=(first, second), shared=shared)
 
@@ -327,7 +329,9 @@ class Noisy:
 
     @property
     def all(self) -> dict[str, Summary]:
-        summaries = {f"epsilon {epsilon:g} each": one for epsilon, one in self.by_epsilon.items()}
+        summaries = {
+            f"epsilon {epsilon:g} each": summary for epsilon, summary in self.by_epsilon.items()
+        }
         return {EXACT: self.exact, **summaries}
 
 
@@ -350,7 +354,9 @@ def try_noise(overlap: Overlap, epsilons: Sequence[float]) -> Noisy:
             break
         cells = made[0].made.table.counts.size if isinstance(made[0].made, Randomised) else 0
         by_epsilon[epsilon] = _attack(overlap, made)
-        composed[epsilon] = compose([one.guarantee for one in made if one.guarantee is not None])
+        composed[epsilon] = compose(
+            [release.guarantee for release in made if release.guarantee is not None]
+        )
     return Noisy(exact, by_epsilon, composed, overlap.commonest, cells, why)
 
 
@@ -366,15 +372,15 @@ def noise_section(name: str, found: Noisy) -> Section:
     rows = tuple(
         (
             label,
-            one.located / one.people,
-            one.not_locatable / one.people,
-            one.inconsistent / one.people,
-            one.exposed,
-            right_when_sure(one),
-            one.after,
-            one.precision,
+            summary.located / summary.people,
+            summary.not_locatable / summary.people,
+            summary.inconsistent / summary.people,
+            summary.exposed,
+            right_when_sure(summary),
+            summary.after,
+            summary.precision,
         )
-        for label, one in found.all.items()
+        for label, summary in found.all.items()
     )
     columns = (
         "releases",
@@ -392,7 +398,7 @@ def noise_section(name: str, found: Noisy) -> Section:
 
 
 def _words(found: Noisy) -> str:
-    sure = [one for one in map(right_when_sure, found.by_epsilon.values()) if one is not None]
+    sure = [share for share in map(right_when_sure, found.by_epsilon.values()) if share is not None]
     shares = dict.fromkeys(f"{share:.0%}" for share in (min(sure), max(sure))) if sure else {}
     return (
         f"Noisy counts of {found.cells:,} cells, geometric noise; no seed, so figures differ from "
@@ -434,7 +440,7 @@ def _promises(found: Noisy) -> Sheet:
 
 
 def _chart(name: str, found: Noisy) -> tuple[Chart, ...]:
-    right = {label: right_when_sure(one) for label, one in found.all.items()}
+    right = {label: right_when_sure(summary) for label, summary in found.all.items()}
     shares = [f"{label} {share:.0%}" for label, share in right.items() if share is not None]
     return (
         Chart(

@@ -180,7 +180,7 @@ def _games(mechanism: Mechanism) -> list[tuple[float, float]]:
     alike likely to her, from those of the game without somebody: of him for whom that is most."""
     tables = list(mechanism)
     games = []
-    for shown in {one for chances in mechanism.values() for one in chances}:
+    for shown in {chance for chances in mechanism.values() for chance in chances}:
         seen = [mechanism[table].get(shown, 0.0) for table in tables]
         distances = []
         for person in range(len(tables[0])):

@@ -211,7 +211,7 @@ def evidence_page(reproductions: Iterable[Reproduction]) -> Document:
     papers = tuple(reproductions)
     glance = Sheet(
         ("paper", "rows", *OUTCOMES),
-        tuple((one.name, len(one.evidence), *one.counts()) for one in papers),
+        tuple((paper.name, len(paper.evidence), *paper.counts()) for paper in papers),
     )
     about = (
         "Every table, figure, worked example and claim of the five papers whose print is at hand, "
@@ -221,7 +221,10 @@ def evidence_page(reproductions: Iterable[Reproduction]) -> Document:
     )
     sections = (
         Section("At a glance", tables=(glance,)),
-        *(Section(f"{one.name}: {one.title}", one.stands_in, (one.sheet(),)) for one in papers),
+        *(
+            Section(f"{paper.name}: {paper.title}", paper.stands_in, (paper.sheet(),))
+            for paper in papers
+        ),
     )
     gist = Gist({"Read": "--verbose shows every row, --out DIR writes them as a page"}, glance, "")
     title = "Evidence: print beside ours"

@@ -318,20 +318,20 @@ def _coarsened(file: Path, schema: Schema) -> Schema:
             "age": intervals([5, 25, 50]),
             "workclass": taxonomy(
                 {
-                    one: ("Gov" if one.endswith("-gov") else "Non-gov",)
-                    for one in values["workclass"]
+                    value: ("Gov" if value.endswith("-gov") else "Non-gov",)
+                    for value in values["workclass"]
                 }
             ),
             "education": taxonomy(
                 {
-                    one: (HIGHER if HIGHER in education.paths[one] else "Below",)
-                    for one in values["education"]
+                    value: (HIGHER if HIGHER in education.paths[value] else "Below",)
+                    for value in values["education"]
                 }
             ),
             "native-country": taxonomy(
                 {
-                    one: ("US" if one == "United-States" else "Elsewhere",)
-                    for one in values["native-country"]
+                    value: ("US" if value == "United-States" else "Elsewhere",)
+                    for value in values["native-country"]
                 }
             ),
         },
@@ -471,14 +471,14 @@ def _figures_sheet(told: Sequence[tuple[str, CombinationFinding]]) -> Sheet:
         ("columns", "classes", "k", "L_D max", "L_D mean", "L_E max", "L_E mean"),
         tuple(
             (
-                f"{one.label} {name}".strip(),
-                one.classes,
-                one.k,
-                one.distribution.largest,
-                one.distribution.mean,
-                one.entropy.largest,
-                one.entropy.mean,
+                f"{figures.label} {name}".strip(),
+                figures.classes,
+                figures.k,
+                figures.distribution.largest,
+                figures.distribution.mean,
+                figures.entropy.largest,
+                figures.entropy.mean,
             )
-            for name, one in told
+            for name, figures in told
         ),
     )

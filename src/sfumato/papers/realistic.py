@@ -64,7 +64,7 @@ def definitions_sections(name: str, found: LatticeSurvey, nodes: NodeMap) -> lis
 def marks(nodes: NodeMap) -> dict[Levels, str]:
     """The definitions each node satisfies, by their letters."""
     return {
-        levels: " ".join(one for one in SPELT if levels in nodes.satisfying[one]) or NONE
+        levels: " ".join(letter for letter in SPELT if levels in nodes.satisfying[letter]) or NONE
         for levels in nodes.nodes
     }
 
@@ -80,7 +80,7 @@ def _picture(name: str, nodes: NodeMap) -> Section:
             Sheet(
                 ("node", *SPELT),
                 tuple(
-                    (named(levels), *(levels in nodes.satisfying[one] for one in SPELT))
+                    (named(levels), *(levels in nodes.satisfying[letter] for letter in SPELT))
                     for levels in kept
                 ),
             ),
@@ -254,7 +254,7 @@ def _census(seed: int) -> CountedTable:
         sensitive="income",
         hierarchies={
             "age": AGES,
-            "marital": taxonomy({one: path[1:] for one, path in CENSUS_MARITAL.items()}),
+            "marital": taxonomy({status: path[1:] for status, path in CENSUS_MARITAL.items()}),
             "education": suppression(),
             "sex": suppression(),
             "income": intervals(cuts=[CENSUS_CUT]),

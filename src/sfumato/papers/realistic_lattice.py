@@ -178,7 +178,10 @@ def survey(table: Table, stubbornness: Sequence[float]) -> LatticeSurvey:
             frozenset(her for her, (_, holds) in judged.items() if holds.all()),
             {name: measure.cost(view) for name, measure in measures.items()},
             float(TCloseness(T).measure(groups).value),
-            {c: (_diverse(groups, c), _holds(one, groups)) for c, one in equivalents.items()},
+            {
+                c: (_diverse(groups, c), _holds(adversary, groups))
+                for c, adversary in equivalents.items()
+            },
         )
         nodes.append(node)
     followed = every[FOLLOWED]
@@ -240,7 +243,7 @@ def _followed(name: str, found: LatticeSurvey) -> Section:
     )
     at = named(FOLLOWED)
     ends = "; ".join(
-        f"{one.name} from {cell_text(one.y[0])} to {cell_text(one.y[-1])}" for one in series
+        f"{line.name} from {cell_text(line.y[0])} to {cell_text(line.y[-1])}" for line in series
     )
     beliefs = Beliefs(adversary(("table", 1e6), found.people), found.followed)
     return Section(
@@ -302,7 +305,7 @@ def _utility(name: str, found: LatticeSurvey) -> Section:
             )
             for kind in KINDS
         )
-        last = "; ".join(f"{one.name} {_span(one)}" for one in series)
+        last = "; ".join(f"{line.name} {_span(line)}" for line in series)
         figures.append(
             Chart(
                 f"{name}: least {cost} of the {EPSILON:g}-private nodes",

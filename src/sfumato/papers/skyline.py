@@ -237,7 +237,7 @@ def _fig_8(scaled: Sequence[ScaleUp], settings: RunSettings) -> list[EvidenceRow
             "the printed seconds are not at hand",
         )
         for figures in scaled
-        if figures.people == max(one.people for one in scaled)
+        if figures.people == max(run.people for run in scaled)
     ]
     if settings.memory is None:
         why = "takes minutes and a file: give --memory 2GB, and --long for 30 and 100 million"
@@ -380,7 +380,7 @@ def _scale_section(scaled: Sequence[ScaleUp]) -> Section:
         for figures in scaled
     )
     series = tuple(
-        Series(name, sizes, [one.seconds for one in scaled if one.criterion == name])
+        Series(name, sizes, [run.seconds for run in scaled if run.criterion == name])
         for name in ASKED
     )
     return Section(

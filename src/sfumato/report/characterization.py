@@ -229,9 +229,9 @@ class Characterization(Documented):
     def finding(self, columns: Sequence[str], target: str | None = None) -> CombinationFinding:
         """One combination against a target."""
         chosen = self._target(target)
-        for one in self.findings:
-            if one.target == chosen and set(one.columns) == set(columns):
-                return one
+        for finding in self.findings:
+            if finding.target == chosen and set(finding.columns) == set(columns):
+                return finding
         raise InputError(
             f"{', '.join(columns)} was not measured against {chosen}; the columns are "
             f"{', '.join(self.columns)}, up to {self.max_size} at a time"

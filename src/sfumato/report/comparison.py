@@ -260,7 +260,11 @@ def _gist(comparison: Comparison) -> Gist:
     sheet = _figures(replace(comparison, outcomes=tuple(order)))
     axes = comparison.risk, comparison.cost
     front = sorted(comparison.pareto, key=lambda one: position(one, *axes) or (math.inf, math.inf))
-    ends = [f"point {one.number} ({one.label})" for one in (front[0], front[-1])] if front else []
+    ends = (
+        [f"point {outcome.number} ({outcome.label})" for outcome in (front[0], front[-1])]
+        if front
+        else []
+    )
     first = ("point", *comparison.sweep, _RISKS[comparison.risk], comparison.cost, "policy")
     told = {
         "*": sheet.star,
@@ -300,7 +304,9 @@ def _point(outcome: Outcome) -> dict[str, object]:
 
 def _figures(comparison: Comparison) -> Sheet:
     """One row an outcome; why some have no release stands below."""
-    measured = [one.figures.costs for one in comparison.outcomes if one.figures is not None]
+    measured = [
+        outcome.figures.costs for outcome in comparison.outcomes if outcome.figures is not None
+    ]
     costs = tuple(measured[0]) if measured else (comparison.cost,)
     rows = []
     for outcome in comparison.outcomes:
@@ -365,7 +371,9 @@ def _map_section(comparison: Comparison) -> Section:
         without = f"No release has both a {risk} and a cost by {comparison.cost}"
         return Section(title, f"{without}, so there is nothing to draw.")
     there = [outcome for outcome, _ in placed]
-    off = [one.label for one in comparison.outcomes if one.figures and one not in there]
+    off = [
+        outcome.label for outcome in comparison.outcomes if outcome.figures and outcome not in there
+    ]
     alt = (
         "#7 is the point with that number in the table below, which has all figures; anonymize "
         "--like MAP.json#7 publishes it."
@@ -393,7 +401,10 @@ def _map_section(comparison: Comparison) -> Section:
 
 def _placed(comparison: Comparison) -> list[Placed]:
     """The outcomes that have a place on the map; infinity has none."""
-    placed = [(one, position(one, comparison.risk, comparison.cost)) for one in comparison.outcomes]
+    placed = [
+        (outcome, position(outcome, comparison.risk, comparison.cost))
+        for outcome in comparison.outcomes
+    ]
     return [
         (outcome, where)
         for outcome, where in placed

@@ -63,7 +63,7 @@ class Series:
 
     def __post_init__(self) -> None:
         given = (self.x, self.y, self.z, self.text, self.labels, self.strong)
-        if len({len(one) for one in given if one is not None}) != 1:
+        if len({len(coordinates) for coordinates in given if coordinates is not None}) != 1:
             raise InputError(f"series {self.name!r}: its coordinates differ in length")
 
 
@@ -102,13 +102,13 @@ class Chart:
             raise InputError(f"chart: {self.kind!r} is no kind; use {', '.join(get_args(Kind))}")
         if not self.alt:
             raise InputError(f"chart {self.title!r} has no text for those who cannot see it")
-        if (self.kind == "cloud") != all(one.z is not None for one in self.series):
+        if (self.kind == "cloud") != all(line.z is not None for line in self.series):
             raise InputError(f"chart {self.title!r}: only a cloud has a third coordinate")
 
     @property
     def lying(self) -> bool:
         """Whether its bars lie beside texts."""
-        named = [any(isinstance(place, str) for place in one.y) for one in self.series]
+        named = [any(isinstance(place, str) for place in line.y) for line in self.series]
         return self.kind == "bars" and any(named) and not self.log_x
 
     @property
@@ -469,8 +469,8 @@ def _chart(chart: Chart) -> dict[str, object]:
         "axes": {name: text for name, text in axes if text},
         "logarithmic": [name for name, on in (("x", chart.log_x), ("y", chart.log_y)) if on],
         "about": chart.alt,
-        "series": [_series(one) for one in chart.series],
-        **({"behind": [_series(one) for one in chart.behind]} if chart.behind else {}),
+        "series": [_series(line) for line in chart.series],
+        **({"behind": [_series(line) for line in chart.behind]} if chart.behind else {}),
     }
 
 

@@ -140,9 +140,9 @@ def _(result: Table) -> Document:
 @document_of.register
 def _(result: Release) -> Document:
     rows = tuple(
-        (one.column, one.role, one.how, one.values_after)
-        for one in column_treatments(result)
-        if one.published
+        (treatment.column, treatment.role, treatment.how, treatment.values_after)
+        for treatment in column_treatments(result)
+        if treatment.published
     )
     columns = Sheet(("column", "role", "what was done", "values published"), rows)
     title, *more = result._in_short()

@@ -84,8 +84,8 @@ class Provenance:
             "by": self.by or None,
             "on": self.on.isoformat(),
             "fingerprints": [
-                {"of": one.what, "name": one.name, "sha256": one.sha256}
-                for one in self.fingerprints()
+                {"of": fingerprint.what, "name": fingerprint.name, "sha256": fingerprint.sha256}
+                for fingerprint in self.fingerprints()
             ],
         }
 

@@ -246,7 +246,7 @@ class Report(Documented):
         A paragraph of the rule set counts as a criterion does.
         """
         ruled = "holds" if self.rules is None else self.rules.status
-        if ruled == "violated" or any(one.status == "violated" for one in self.verdicts):
+        if ruled == "violated" or any(verdict.status == "violated" for verdict in self.verdicts):
             return "violated"
         held = ruled == "holds" and all(verdict.holds for verdict in self.verdicts)
         return "holds" if held else "could_not_judge"
@@ -390,7 +390,9 @@ class Report(Documented):
         write_text(target, text, force=force, private=not public, what="report")
 
     def _in_short(self) -> tuple[str, ...]:
-        judged = (f"{one.criterion} {one.status.replace('_', ' ')}" for one in self.verdicts)
+        judged = (
+            f"{verdict.criterion} {verdict.status.replace('_', ' ')}" for verdict in self.verdicts
+        )
         return (
             f"Report on {self.summary.label}: {self.status.replace('_', ' ')}",
             f"{self.summary.people:,} people in {self.summary.groups:,} {self.group}s",

@@ -383,7 +383,7 @@ def _grid(columns: Sequence[_Column], sheet: Sheet, width: int) -> Grid:
             width=wide,
         )
     for at in range(len(sheet.rows)):
-        row = [Text(one.cells[at], style=_STYLES[one.moods[at]]) for one in columns]
+        row = [Text(column.cells[at], style=_STYLES[column.moods[at]]) for column in columns]
         grid.add_row(*row, style="bold" if at in sheet.starred else "")
     return grid
 

@@ -8,7 +8,7 @@ from sfumato.web.bench import Bench, Form, whole_or_none
 
 def chosen_point(bench: Bench, form: Form) -> int:
     """The release in question: that of the address, else the one taken, else the last."""
-    numbers = [one.number for one in bench.project.points()]
+    numbers = [point.number for point in bench.project.points()]
     asked = form.text("point")
     if asked:
         number = whole_or_none(asked)

@@ -123,7 +123,7 @@ def examined(desk: Desk, reading: Reading | None = None) -> Examined:
 def forget_older(kept: dict[Hashable, Found]) -> None:
     """Leave but the last of what was found: it may be large."""
     last = next(reversed(kept.values()), None)
-    for key in [key for key, one in kept.items() if one is not last]:
+    for key in [key for key, entry in kept.items() if entry is not last]:
         del kept[key]
 
 
@@ -138,7 +138,7 @@ def will_be_read_so(desk: Desk, text: str, found: Examined) -> None:
 
 def profiles_of(desk: Desk) -> dict[str, Profile]:
     """What the columns hold, by name."""
-    return {one.name: one for one in examined(desk).profiles}
+    return {profile.name: profile for profile in examined(desk).profiles}
 
 
 def describe(desk: Desk) -> TablePicture:
@@ -151,12 +151,12 @@ def describe(desk: Desk) -> TablePicture:
         found.sample.rows,
         tuple(
             _picture(
-                one,
-                form.labels.get(one.name, ""),
-                source.doubts.get(one.name, ""),
-                meanings_of(form, one.name),
+                profile,
+                form.labels.get(profile.name, ""),
+                source.doubts.get(profile.name, ""),
+                meanings_of(form, profile.name),
             )
-            for one in found.profiles
+            for profile in found.profiles
         ),
         _written(found),
         {"delimiter": form.delimiter, "decimal": form.decimal, "encoding": form.encoding}
@@ -311,7 +311,7 @@ class ValueList:
 def list_values(desk: Desk, column: str, query: str = "", most: int = LISTED) -> ValueList:
     """Task: the largest values of a column, or of those in which a text stands."""
     looked = examined(desk)
-    profile = next((one for one in looked.profiles if one.name == column), None)
+    profile = next((profile for profile in looked.profiles if profile.name == column), None)
     if profile is None:
         raise InputError(f"column {column!r} is not in {looked.sample.source.label}")
     if keeps_back(profile) and not query:

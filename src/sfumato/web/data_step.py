@@ -263,7 +263,7 @@ async def _column(request: Request) -> Response:
     bench, name = bench_of(request), _named(request)
     state = bench.project.state()
     table = await bench.quick.ask(columns.describe)
-    picture = next((one for one in table.columns if one.name == name), None)
+    picture = next((column for column in table.columns if column.name == name), None)
     if picture is None:
         raise InputError("there is no such column in this file")
     values = await bench.quick.ask(columns.list_values, name)

@@ -177,9 +177,9 @@ def export_release(desk: Desk, point: int, name: str, by: str) -> Exported:
 def _leads_out(told: object) -> bool:
     """Whether a policy names a file outside its folder, by the way from there."""
     if isinstance(told, dict):
-        return any(_leads_out(one) for one in told.values())
+        return any(_leads_out(part) for part in told.values())
     if isinstance(told, list):
-        return any(_leads_out(one) for one in told)
+        return any(_leads_out(part) for part in told)
     return isinstance(told, str) and told.startswith("../")
 
 
@@ -228,7 +228,7 @@ def export_commands(bench: Bench, screen: DecisionScreen, name: str, by: str) ->
 async def show_decision(request: Request) -> Response:
     """The first screen of the release chosen, and the form that lets it out."""
     bench, form = bench_of(request), await read_form(request)
-    points = [one.number for one in bench.project.points()]
+    points = [point.number for point in bench.project.points()]
     if not points:
         return page(request, "decide_nothing.html")
     point = chosen_point(bench, form)
@@ -274,13 +274,13 @@ def history_of(bench: Bench) -> list[Mapping[str, object]]:
     """What was decided in this project, the latest first."""
     kept = bench.project.decisions().get(HISTORY, ())
     listed = kept if isinstance(kept, list) else []
-    return [one for one in reversed(listed) if isinstance(one, dict)]
+    return [decision for decision in reversed(listed) if isinstance(decision, dict)]
 
 
 def _decided(history: Sequence[Mapping[str, object]]) -> Sheet:
     """The same as a table."""
     columns = ("on", "point", "by", "folder", "why")
-    rows = tuple(tuple(str(one.get(name, "")) for name in columns) for one in history)
+    rows = tuple(tuple(str(decision.get(name, "")) for name in columns) for decision in history)
     return Sheet(("when", "release", "who", "folder", "why"), rows)
 
 

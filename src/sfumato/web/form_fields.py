@@ -62,7 +62,9 @@ def utility_choices() -> dict[str, str]:
 def _criterion_card(name: str, kind: type[Criterion]) -> Card:
     her = getattr(kind, "adversary", None)
     named = entry_of(her) if isinstance(her, str) else None
-    entry = named or next((one for one in ADVERSARIES.values() if name in one.criteria), None)
+    entry = named or next(
+        (adversary for adversary in ADVERSARIES.values() if name in adversary.criteria), None
+    )
     question = story = ""
     if entry is not None:
         question = entry.question
@@ -70,7 +72,7 @@ def _criterion_card(name: str, kind: type[Criterion]) -> Card:
     ladders = (
         {}
         if not isinstance(kind.ladders, tuple)
-        else {one.parameter: tuple(map(typed, one.rungs)) for one in kind.ladders}
+        else {ladder.parameter: tuple(map(typed, ladder.rungs)) for ladder in kind.ladders}
     )
     live = kind.scope == "group"
     return Card(name, _first(kind), fields_of(kind, ladders), question, story, live)
@@ -92,13 +94,16 @@ def fields_of(
     """The fields of a table that becomes a dataclass; what is required first."""
     texts, hints = field_texts(kind), get_type_hints(kind)
     found: list[FormField] = []
-    for one in dataclasses.fields(kind):
-        hint, told = hints[one.name], told_key(texts.get(one.name, ""))
-        required = one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
-        path = (*within, one.name)
+    for declared in dataclasses.fields(kind):
+        hint, told = hints[declared.name], told_key(texts.get(declared.name, ""))
+        required = (
+            declared.default is dataclasses.MISSING
+            and declared.default_factory is dataclasses.MISSING
+        )
+        path = (*within, declared.name)
         if isinstance(hint, type) and dataclasses.is_dataclass(hint) and field_texts(hint):
             inner = fields_of(hint, within=path)
-            shown = _example(told.examples, one.name)
+            shown = _example(told.examples, declared.name)
             named = tomllib.loads(f"x = {shown}")["x"] if shown else {}
             for field in inner:
                 own = field.path[-1]
@@ -107,11 +112,11 @@ def fields_of(
                 first = field.required or own in named
                 found.append(dataclasses.replace(field, first=first, rungs=rungs, example=shown))
             continue
-        choices = tuple(CHOICES.get((kind, one.name), ())) or _literals(hint)
-        sort = _sort(one.name, hint, choices)
-        example = _as_typed(_example(told.examples, one.name), sort)
-        given = None if one.default is dataclasses.MISSING else one.default
-        rungs = (ladders or {}).get(one.name, ())
+        choices = tuple(CHOICES.get((kind, declared.name), ())) or _literals(hint)
+        sort = _sort(declared.name, hint, choices)
+        example = _as_typed(_example(told.examples, declared.name), sort)
+        given = None if declared.default is dataclasses.MISSING else declared.default
+        rungs = (ladders or {}).get(declared.name, ())
         found.append(
             FormField(
                 path,
@@ -151,11 +156,11 @@ def _parts(hint: object) -> tuple[object, ...]:
 
 def _literals(hint: object) -> tuple[str, ...]:
     """What may be chosen, where that is all there is."""
-    parts = [one for one in _parts(hint) if one is not types.NoneType]
-    if any(get_origin(one) is not Literal for one in parts):
+    parts = [part for part in _parts(hint) if part is not types.NoneType]
+    if any(get_origin(part) is not Literal for part in parts):
         return ()
-    values = [value for one in parts for value in get_args(one)]
-    return tuple(values) if all(isinstance(one, str) for one in values) else ()
+    values = [value for part in parts for value in get_args(part)]
+    return tuple(values) if all(isinstance(value, str) for value in values) else ()
 
 
 def _example(examples: tuple[str, ...], name: str) -> str:

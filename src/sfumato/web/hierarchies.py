@@ -115,7 +115,7 @@ def _column(desk: Desk, name: str, recipe: Hierarchy | None = None) -> _ColumnOf
     from sfumato.schema.roles import Schema
 
     looked = examined(desk)
-    profile = next((one for one in looked.profiles if one.name == name), None)
+    profile = next((profile for profile in looked.profiles if profile.name == name), None)
     if profile is None:
         raise InputError(f"column {name!r} is not in {looked.sample.source.label}")
     text = desk.state().policy
@@ -197,7 +197,7 @@ def _seen(
         () if tree is None else _groups(tree),
         query,
         problem,
-        left_out=0 if query or tree is None else size - sum(one.values for one in roots),
+        left_out=0 if query or tree is None else size - sum(root.values for root in roots),
     )
 
 
@@ -372,14 +372,14 @@ def _settings(recipe: Hierarchy) -> dict[str, str]:
     from dataclasses import fields
 
     told: dict[str, str] = {}
-    for one in fields(recipe):  # type: ignore[arg-type]
-        value = getattr(recipe, one.name)
-        if one.name in ("widths", "keep", "units"):
-            told[one.name] = ", ".join(map(str, value))
-        elif one.name == "cuts":
-            told[one.name] = "\n".join(", ".join(map(str, level)) for level in value)
-        elif one.name in ("top", "bottom", "origin"):
-            told[one.name] = "" if value is None else str(value)
+    for part in fields(recipe):  # type: ignore[arg-type]
+        value = getattr(recipe, part.name)
+        if part.name in ("widths", "keep", "units"):
+            told[part.name] = ", ".join(map(str, value))
+        elif part.name == "cuts":
+            told[part.name] = "\n".join(", ".join(map(str, level)) for level in value)
+        elif part.name in ("top", "bottom", "origin"):
+            told[part.name] = "" if value is None else str(value)
     return told
 
 
@@ -423,11 +423,11 @@ def rule_of(said: Mapping[str, str]) -> Hierarchy:
             return intervals(cuts=cuts, top=top, bottom=bottom)
         return intervals(widths, origin=_number(said, "origin") or 0, top=top, bottom=bottom)
     if kind == "dates":
-        units = [one.strip() for one in said.get("units", "").split(",") if one.strip()]
-        years = [None if one is None else int(one) for one in (top, bottom)]
+        units = [unit.strip() for unit in said.get("units", "").split(",") if unit.strip()]
+        years = [None if year is None else int(year) for year in (top, bottom)]
         return dates(*units, top=years[0], bottom=years[1])  # type: ignore[arg-type]
     if kind == "mask":
-        return mask([int(one) for one in _numbers(said.get("keep", ""), "keep")])
+        return mask([int(number) for number in _numbers(said.get("keep", ""), "keep")])
     plain = {"suppression": suppression, "icd10": icd10, "age_groups": age_groups}
     if kind not in plain:
         raise InputError(f"{quoted(kind)} is no rule that can be chosen here")

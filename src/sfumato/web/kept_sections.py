@@ -31,7 +31,7 @@ def section_of(content: Mapping[str, Any]) -> Section:
 
 
 def _chart(content: Mapping[str, Any]) -> Chart:
-    lines = {name: tuple(Series(**one) for one in content[name]) for name in ("series", "behind")}
+    lines = {name: tuple(Series(**line) for line in content[name]) for name in ("series", "behind")}
     return Chart(**{**content, **lines})
 
 

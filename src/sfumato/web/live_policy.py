@@ -119,13 +119,13 @@ def _named_outside(desk: Desk, text: str) -> frozenset[str]:
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         return frozenset()  # whoever reads it says so
     found = set()
-    for one in left:
-        if isinstance(one, dict):
-            left += [*one.keys(), *one.values()]
-        elif isinstance(one, list):
-            left += one
-        elif isinstance(one, str) and _leads_outside(desk, one):
-            found.add(one)
+    for part in left:
+        if isinstance(part, dict):
+            left += [*part.keys(), *part.values()]
+        elif isinstance(part, list):
+            left += part
+        elif isinstance(part, str) and _leads_outside(desk, part):
+            found.add(part)
     return frozenset(found)
 
 
@@ -226,8 +226,8 @@ def priced_before(desk: Desk, policy: Policy) -> PriceView | None:
     try:
         told = json.loads(desk.project.kept(PRICE) or "")
         changes = told["changes"]
-        cards = tuple(_card_price(one, told, changes) for one in policy.require)
-        sections = tuple(section_of(one) for one in told["sections"])
+        cards = tuple(_card_price(criterion, told, changes) for criterion in policy.require)
+        sections = tuple(section_of(section) for section in told["sections"])
         return PriceView(told["words"], cards, sections, told["policy"] != policy.fingerprint)
     except (SfumatoError, ValueError, KeyError, TypeError, AttributeError):
         return None  # there is none, or somebody changed the file
@@ -237,8 +237,16 @@ def _card_price(
     criterion: Criterion, told: Mapping[str, Any], changes: Sequence[Mapping[str, Any]]
 ) -> CardPrice | None:
     about = (criterion.name, criterion.sensitive, criterion.required)
-    own = [one for one in changes if (one["criterion"], one["about"], one["required"]) == about]
-    lines = [f"{one['change']}: {_cost(told, one)}" for one in own if one["status"] != "no_step"]
+    own = [
+        change
+        for change in changes
+        if (change["criterion"], change["about"], change["required"]) == about
+    ]
+    lines = [
+        f"{change['change']}: {_cost(told, change)}"
+        for change in own
+        if change["status"] != "no_step"
+    ]
     return CardPrice(tuple(lines)) if lines else None
 
 

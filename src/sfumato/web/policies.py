@@ -191,12 +191,12 @@ async def _page(
         older=older,
         choices=await bench.quick.ask(all_choices),
         top={field.name: field for field in TOP},
-        points=[one.number for one in bench.project.points()],
+        points=[point.number for point in bench.project.points()],
         point=_point(bench, form.text("point")),
         taken=bench.project.decisions().get("taken"),
         prices=[]
         if view.price is None
-        else [section_html(one, level=3) for one in view.price.sections],
+        else [section_html(section, level=3) for section in view.price.sections],
         commands=[_audit_command(bench, _point(bench, "")), _price_command(bench, SECONDS)],
     )
 
@@ -208,7 +208,7 @@ def _text(form: Form) -> str:
 
 def _point(bench: Bench, said: str) -> int:
     """Which release is judged: the one that is named, else the one taken, the last, the table."""
-    numbers = [one.number for one in bench.project.points()]
+    numbers = [point.number for point in bench.project.points()]
     asked = whole_or_none(said)
     if asked is not None and asked in (*numbers, TABLE):
         return asked

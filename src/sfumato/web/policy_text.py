@@ -39,7 +39,9 @@ def read_form(text: str) -> PolicyForm:
     content = _loaded(text)
     require = content.get(REQUIRE, [])
     schema = content.get("schema", {})
-    if not isinstance(require, list) or not all(isinstance(one, dict) for one in require):
+    if not isinstance(require, list) or not all(
+        isinstance(criterion, dict) for criterion in require
+    ):
         raise PolicyError("require must be tables, [[require]] each")
     if not isinstance(schema, dict):
         raise PolicyError("schema must be a table, [schema]")
@@ -72,7 +74,7 @@ def _loaded(text: str) -> dict[str, Any]:
 
 def _names(given: object) -> tuple[str, ...]:
     names = [given] if isinstance(given, str) else given
-    return tuple(one for one in names if isinstance(one, str)) if isinstance(names, list) else ()
+    return tuple(name for name in names if isinstance(name, str)) if isinstance(names, list) else ()
 
 
 def _filled_table(given: object, cards: Mapping[str, Card], where: str) -> Filled | None:

@@ -99,7 +99,7 @@ class ProjectFiles:
         return state.data, state.reading
 
     def point(self, number: int) -> TriedPoint | None:
-        return next((one for one in self._points() if one.number == number), None)
+        return next((point for point in self._points() if point.number == number), None)
 
     def _points(self) -> Iterator[TriedPoint]:
         for path in (self.folder / "tried").glob("*.json"):
@@ -161,7 +161,7 @@ class Project(ProjectFiles):
         except OSError as error:
             raise InputError(f"{folder} cannot be made: {error.strerror}") from None
         mine = project.folder / "project.json"
-        others = [one for one in project.folder.iterdir() if not one.name.startswith(".")]
+        others = [other for other in project.folder.iterdir() if not other.name.startswith(".")]
         if others and not mine.is_file():
             raise InputError(
                 f"{folder} holds other things and no project of ours; give another --project"

@@ -149,7 +149,7 @@ def roles(desk: Desk, *, quickly: bool = False) -> RolesTold:
 def _lost(schema: Mapping[str, object], there: set[str]) -> str:
     """That the policy names columns which the file does not have."""
     named = [schema.get("quasi", []), schema.get("sensitive", []), schema.get("keep", [])]
-    names = [one for some in named for one in ([some] if isinstance(some, str) else some)]  # type: ignore[attr-defined]
+    names = [name for some in named for name in ([some] if isinstance(some, str) else some)]  # type: ignore[attr-defined]
     lost = [name for name in names if name not in there]
     if not lost:
         return ""
@@ -163,12 +163,14 @@ def _guessed(found: Roles) -> dict[str, tuple[str, str]]:
     """For each column the role of the draft, and the reason in words."""
     from sfumato.policy.draft.page import adds_little, quasi_reason
 
-    told = {name: ("quasi", quasi_reason(one, found)) for name, (one, _) in found.quasi.items()}
-    told |= {name: ("sensitive", one.why) for name, (one, _) in found.sensitive.items()}
-    for name, one in found.others.items():
+    told = {
+        name: ("quasi", quasi_reason(profile, found)) for name, (profile, _) in found.quasi.items()
+    }
+    told |= {name: ("sensitive", guess.why) for name, (guess, _) in found.sensitive.items()}
+    for name, guess in found.others.items():
         # A draft writes weights and counts as comments, until the owner says yes.
-        role = one.role if one.role in ("identifiers", "person") else "none"
-        told[name] = role, one.why or adds_little(found)
+        role = guess.role if guess.role in ("identifiers", "person") else "none"
+        told[name] = role, guess.why or adds_little(found)
     return told
 
 
@@ -189,7 +191,7 @@ def open_questions(desk: Desk, text: str, made: Draft) -> tuple[QuestionAsked, .
     """The questions that the policy's text still has, with what an answer may say."""
     from sfumato.policy.draft.change import questions_in
 
-    known = {" ".join(one.text.split()): one for one in made.asked}
+    known = {" ".join(question.text.split()): question for question in made.asked}
     asked = []
     for number, words in enumerate(questions_in(text)):
         one = known.get(words)
@@ -280,23 +282,27 @@ def _read_otherwise(
         fields[option] = _joined(before, said, option)
     reading = Reading(**fields)  # type: ignore[arg-type]
     tried = examined(desk, reading)
-    after = {one.name: one for one in tried.profiles}
+    after = {profile.name: profile for profile in tried.profiles}
     engine = _engine_said(text)
     told = Reading(**{**engine, **reading.given_fields()})  # type: ignore[arg-type]
     folder, now = desk.project.folder, profiles_of(desk)
     made, anew = drafted(desk), drafted(desk, tried)
     text = change_roles_in(text, after, _moved(text, now, after, made, anew), folder)
     changed = change_reading(text, told, now, after, folder)
-    asked_before = {" ".join(one.text.split()) for one in made.asked}
+    asked_before = {" ".join(question.text.split()) for question in made.asked}
     asked_after = [
-        " ".join(one.text.split())
-        for one in anew.asked
-        if one.about not in ("missing", "codes")  # what marks mean was said just now
+        " ".join(question.text.split())
+        for question in anew.asked
+        if question.about not in ("missing", "codes")  # what marks mean was said just now
     ]
     still = [words for nth, words in enumerate(questions_in(changed)) if nth != struck]
     # Of what a new look asks, only what the earlier one did not: the rest is open or answered.
-    marks = {" ".join(one.text.split()) for one in made.asked if one.marks}
-    left = [one for one in still if one in (*asked_after, *marks) or one not in asked_before]
+    marks = {" ".join(question.text.split()) for question in made.asked if question.marks}
+    left = [
+        question
+        for question in still
+        if question in (*asked_after, *marks) or question not in asked_before
+    ]
     will_be_read_so(desk, changed, tried)
     return with_questions(
         changed, [*left, *(words for words in asked_after if words not in asked_before)]

@@ -214,8 +214,8 @@ class Attentive:
         try:
             await asyncio.wait({work, watching}, return_when=asyncio.FIRST_COMPLETED)
         finally:
-            for one in (work, watching):
-                one.cancel()
+            for task in (work, watching):
+                task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await watching
         with contextlib.suppress(asyncio.CancelledError):

@@ -102,7 +102,11 @@ def _sections(report: Report) -> dict[str, list[dict[str, object]]]:
         "worst": (worst_groups_section(report),),
     }
     return {
-        name: [kept(replace(one, private=name in PRIVATE)) for one in some if one is not None]
+        name: [
+            kept(replace(section, private=name in PRIVATE))
+            for section in some
+            if section is not None
+        ]
         for name, some in found.items()
     }
 
@@ -114,7 +118,7 @@ def view_tried(desk: Desk, *, risk: str = "mean") -> TriedView:
     """The map of everything that was made, and the same as a list."""
     risk = risk if risk in RISKS else "mean"
     taken = desk.project.decisions().get("taken")
-    points = [(one.number, one.facts) for one in desk.project.points()]
+    points = [(point.number, point.facts) for point in desk.project.points()]
     places = [_place(facts, risk) for _, facts in points]
     front = pareto_front(
         [place if _holds(facts) else None for place, (_, facts) in zip(places, points, strict=True)]
@@ -138,7 +142,7 @@ def _holds(facts: Mapping[str, Any]) -> bool:
 def _place(facts: Mapping[str, Any], risk: str) -> Place | None:
     """Where it lies on the map; nowhere, if it has no risk or no cost."""
     risked, cost = facts["figures"]["risks"].get(risk), facts["figures"]["costs"].get(COST)
-    known = all(isinstance(one, int | float) for one in (risked, cost))
+    known = all(isinstance(figure, int | float) for figure in (risked, cost))
     return (float(risked), float(cost)) if known else None
 
 
@@ -207,8 +211,8 @@ def _labels(drawn: Sequence[tuple[int, Mapping[str, Any], Place, bool]]) -> list
     labels = [""] * len(drawn)
     for near in at_one_place([place for _, _, place, _ in drawn]):
         numbers = "/".join(str(drawn[at][0]) for at in near[:_SHARING])
-        own = [one for one in drawn[near[0]][1]["require"] if one not in shared]
-        words = ", ".join(one.partition(" ")[2] or one for one in own)
+        own = [rule for rule in drawn[near[0]][1]["require"] if rule not in shared]
+        words = ", ".join(rule.partition(" ")[2] or rule for rule in own)
         labels[near[0]] = f"#{numbers} {words if len(words) <= _WORDS else ''}".strip()
     return labels
 
@@ -237,7 +241,8 @@ def view_point(desk: Desk, *, number: int) -> PointView | None:
     facts = point.facts
     row = _row(number, facts, "mean", front=False, taken=False)
     sections = {
-        name: tuple(section_of(one) for one in facts["sections"].get(name, ())) for name in PARTS
+        name: tuple(section_of(section) for section in facts["sections"].get(name, ()))
+        for name in PARTS
     }
     return PointView(
         number,

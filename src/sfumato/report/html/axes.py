@@ -90,7 +90,7 @@ def axis_of(chart: Chart, axis: str, named: list[str]) -> dict[str, Any]:
 
 def texts_along(chart: Chart, axis: str) -> list[str]:
     """The texts along an axis that has no numbers, in the order in which they come."""
-    values = [value for one in chart.series for value in getattr(one, axis)]
+    values = [value for line in chart.series for value in getattr(line, axis)]
     if not any(isinstance(value, str) for value in values):
         return []
     return list(dict.fromkeys(str(value) for value in values if value is not None))
@@ -98,7 +98,7 @@ def texts_along(chart: Chart, axis: str) -> list[str]:
 
 def along(chart: Chart, axis: str) -> list[Any]:
     """All that has a place along an axis."""
-    values = [value for one in chart.series for value in places_of(getattr(one, axis))]
+    values = [value for line in chart.series for value in places_of(getattr(line, axis))]
     return [value for value in values if value is not None]
 
 

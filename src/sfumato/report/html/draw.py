@@ -42,8 +42,8 @@ def drawable(chart: Chart) -> bool:
     places = "xyz" if chart.kind == "cloud" else "xy"
     return any(
         None not in point
-        for one in chart.series
-        for point in zip(*(places_of(getattr(one, axis)) for axis in places), strict=True)
+        for line in chart.series
+        for point in zip(*(places_of(getattr(line, axis)) for axis in places), strict=True)
     )
 
 
@@ -68,7 +68,7 @@ def spec(chart: Chart) -> dict[str, Any]:
     if chart.kind == "map":
         return map_spec(chart)
     traces = [_behind(series) for series in chart.behind]
-    alike = list(dict.fromkeys(one.of or one.name for one in chart.series))
+    alike = list(dict.fromkeys(line.of or line.name for line in chart.series))
     traces += [
         _trace(chart.kind, series, alike.index(series.of) if series.of else at, _place(chart, at))
         for at, series in enumerate(chart.series)
@@ -77,7 +77,9 @@ def spec(chart: Chart) -> dict[str, Any]:
         for trace in traces:  # several marks may lie at one place: one must see through them
             trace["marker"]["symbol"] = trace["marker"]["symbol"].removesuffix("-open") + "-open"
             trace["marker"]["line"] = {"width": 2.2}
-    look = layout(_height(chart), showlegend=sum(one.get("showlegend", True) for one in traces) > 1)
+    look = layout(
+        _height(chart), showlegend=sum(trace.get("showlegend", True) for trace in traces) > 1
+    )
     look["margin"] = {"l": 76, "r": 24, "t": 30, "b": 60}
     config = dict(CONFIG)
     if chart.kind == "cloud":
@@ -101,7 +103,7 @@ def spec(chart: Chart) -> dict[str, Any]:
 def _place(chart: Chart, at: int) -> int:
     """Which dash a line has: its place, among those that share its colour if it shares one."""
     of = chart.series[at].of
-    return sum(one.of == of for one in chart.series[:at]) if of else at
+    return sum(line.of == of for line in chart.series[:at]) if of else at
 
 
 def _trace(kind: Kind, series: Series, at: int, dash: int) -> dict[str, Any]:
@@ -135,7 +137,7 @@ def _height(chart: Chart) -> int:
 def _apart(chart: Chart) -> bool:
     """Whether no two series have a bar at the same place, so that each may have its full width."""
     axis = "y" if texts_along(chart, "y") else "x"
-    places = [value for one in chart.series for value in getattr(one, axis)]
+    places = [value for line in chart.series for value in getattr(line, axis)]
     return len(set(places)) == len(places)
 
 

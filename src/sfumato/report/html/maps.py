@@ -79,7 +79,7 @@ def place_labels(
     places = [""] * len(texts)
     taken: list[Box] = []
     markers = [(x - _MARKER, y - _MARKER, x + _MARKER, y + _MARKER) for x, y in spots]
-    stairs = _stairs([spot for spot, one in zip(spots, first, strict=True) if one])
+    stairs = _stairs([spot for spot, is_first in zip(spots, first, strict=True) if is_first])
     named = [place for place, text in enumerate(texts) if text]
     for place in sorted(named, key=lambda place: not first[place]):
         here = markers[place]
@@ -91,7 +91,9 @@ def place_labels(
             if _inside(box, size) and not any(_meet(box, other) for other in (*taken, *others))
         ]
         if free:
-            clear = [one for one in free if not any(_meet(boxes[one], step) for step in stairs)]
+            clear = [
+                where for where in free if not any(_meet(boxes[where], step) for step in stairs)
+            ]
             places[place] = (clear or free)[0]
             taken.append(boxes[places[place]])
     return places
@@ -135,7 +137,7 @@ def map_spec(chart: Chart) -> dict[str, Any]:
     bounds = {axis: _scale(along(chart, axis), log=log) for axis, log in logs.items()}
     wide = _labels(chart, bounds, _WIDE, briefly=False)
     narrow = _labels(chart, bounds, _NARROW, briefly=True)
-    traces = [_staircase(one) for one in chart.behind]
+    traces = [_staircase(line) for line in chart.behind]
     for number, series in enumerate(chart.series):
         if number in wide:
             traces += _marks(series, number, wide[number], narrow[number])

@@ -184,32 +184,32 @@ def numbers_of(chart: Chart) -> Sheet | None:
 
     Bars that lie are one.
     """
-    many = sum(len(one.x) for one in chart.series)
+    many = sum(len(line.x) for line in chart.series)
     if chart.lying or not 0 < many <= _MOST_NUMBERS:
         return None
     first = chart.series[0]
-    alike = all(list(one.x) == list(first.x) and one.text is None for one in chart.series)
+    alike = all(list(line.x) == list(first.x) and line.text is None for line in chart.series)
     if chart.kind == "slopes":
         return Sheet(
             ("question", "whose", *(str(place) for place in first.x)),
-            tuple((one.name, (one.text or ("",))[-1], *one.y) for one in chart.series),
+            tuple((line.name, (line.text or ("",))[-1], *line.y) for line in chart.series),
             percent=tuple(str(place) for place in first.x),
         )
     if alike and chart.kind != "cloud":
-        names = tuple(one.name for one in chart.series)
-        rows = zip(first.x, *(one.y for one in chart.series), strict=True)
+        names = tuple(line.name for line in chart.series)
+        rows = zip(first.x, *(line.y for line in chart.series), strict=True)
         shares = names if chart.kind == "shares" or "y" in chart.percent else ()
         across = (chart.x,) if "x" in chart.percent else ()
         return Sheet((chart.x, *names), tuple(rows), percent=(*across, *shares))
     columns = ["series", chart.x, chart.y]
     columns += [chart.z] if chart.kind == "cloud" else []
-    named = any(one.text is not None for one in chart.series)
+    named = any(line.text is not None for line in chart.series)
     listed = []
-    for one in chart.series:
-        for at in range(len(one.x)):
-            row: list[object] = [one.name, one.x[at], one.y[at]]
-            row += [one.z[at]] if one.z is not None else []
-            told = "" if one.text is None else one.text[at].replace("\n", ", ")
+    for line in chart.series:
+        for at in range(len(line.x)):
+            row: list[object] = [line.name, line.x[at], line.y[at]]
+            row += [line.z[at]] if line.z is not None else []
+            told = "" if line.text is None else line.text[at].replace("\n", ", ")
             row += [told] if named else []
             listed.append(tuple(row))
     columns += ["what it is"] if named else []
@@ -225,11 +225,11 @@ def figure_named(document: Document, name: str) -> Figure:
 
     charts = [chart for section in document.sections for chart in section.charts]
     asked = str(name).casefold()
-    meant = [one for one in charts if asked in (one.name.casefold(), one.title.casefold())]
-    meant = meant or [one for one in charts if asked in one.title.casefold()]
+    meant = [chart for chart in charts if asked in (chart.name.casefold(), chart.title.casefold())]
+    meant = meant or [chart for chart in charts if asked in chart.title.casefold()]
     if len(meant) != 1:
         what = "is the name of several charts" if meant else "is no chart"
-        known = name_some([one.title for one in meant or charts], len(charts)) or "none"
+        known = name_some([chart.title for chart in meant or charts], len(charts)) or "none"
         raise InputError(f"{name!r} {what} of {document.title!r}; its charts are {known}")
     (chart,) = meant
     if chart.scriptless:  # a page draws these without any script

@@ -77,8 +77,8 @@ def bars_of(chart: Chart, longest: float | None = None) -> list[PictureRow]:
     "shares" have labels along x, bars that lie along y.
     """
     lying = chart.kind != "shares"
-    places = [one.y if lying else one.x for one in chart.series]
-    figures = [one.x if lying else one.y for one in chart.series]
+    places = [line.y if lying else line.x for line in chart.series]
+    figures = [line.x if lying else line.y for line in chart.series]
     labels = list(dict.fromkeys(str(label) for some in places for label in some))
     if chart.ticks:
         labels = [str(tick) for tick in chart.ticks]
@@ -103,7 +103,7 @@ def bars_of(chart: Chart, longest: float | None = None) -> list[PictureRow]:
 def longest_of(charts: list[Chart]) -> float:
     """The longest bar of several charts that share a scale."""
     return max(
-        (_figure(share) for chart in charts for one in chart.series for share in one.y),
+        (_figure(share) for chart in charts for line in chart.series for share in line.y),
         default=0.0,
     )
 
@@ -148,7 +148,7 @@ class Slope:
 def slopes_of(chart: Chart) -> list[Slope]:
     """From the highest after to the lowest: labels stand in rows of one height, so none collide."""
     drawn = sorted(
-        (one for one in chart.series if _is_drawn(one)), key=lambda one: -_figure(one.y[-1])
+        (line for line in chart.series if _is_drawn(line)), key=lambda one: -_figure(one.y[-1])
     )
     slopes = []
     for at, series in enumerate(drawn):

@@ -48,8 +48,8 @@ def advice(found: Characterization, target: str) -> str:
         f"{percent(first.after.unique)} alone, groups of {first.after.k:,} or more."
     )
     text += _rest("Others one level coarser", [other for other in others if not other.dropped])
-    text += _rest("Others dropped", [one for one in others if one.dropped])
-    least = min(one.after.distribution.weighted for one in mine)
+    text += _rest("Others dropped", [remedy for remedy in others if remedy.dropped])
+    least = min(remedy.after.distribution.weighted for remedy in mine)
     if least >= worst.distribution.weighted - 1e-12:
         text += " None of them lessens the leakage: publish fewer columns."
     return text
@@ -144,19 +144,19 @@ def document(found: Characterization) -> Document:
 
 def _gist(found: Characterization) -> Gist:
     """The combination that tells most of each target first; which column to coarsen."""
-    ranked = [one for target in found.targets for one in found.ranking(target)]
+    ranked = [combination for target in found.targets for combination in found.ranking(target)]
     ranked.sort(key=lambda one: -one.distribution.weighted)
     about = ("about",) if len(found.targets) > 1 else ()
     rows = tuple(
         (
-            one.label,
-            *([one.target] if about else ()),
-            one.distribution.weighted,
-            one.unique,
-            one.k,
-            one.ruled_out,
+            combination.label,
+            *([combination.target] if about else ()),
+            combination.distribution.weighted,
+            combination.unique,
+            combination.k,
+            combination.ruled_out,
         )
-        for one in ranked
+        for combination in ranked
     )
     columns = ("who knows", *about, "is off by", "people alone", "fewest alike", "ruled out")
     told = {f"About {target}": found.advice(target) for target in found.targets[:_ADVISED]}
@@ -198,11 +198,13 @@ def _target(found: Characterization, target: str) -> list[Section]:
         found.advice(target) + rest,
         (
             Sheet(
-                _HOW_MUCH, tuple(_leaks(one) for one in ranked), "Combinations, by what they leak"
+                _HOW_MUCH,
+                tuple(_leaks(combination) for combination in ranked),
+                "Combinations, by what they leak",
             ),
             Sheet(
                 _WHO,
-                tuple(_counts(one) for one in ranked),
+                tuple(_counts(combination) for combination in ranked),
                 "The same: how many people share one",
                 percent=(_ALONE, "ruled out"),
             ),
@@ -240,12 +242,19 @@ def _further(ranked: tuple[CombinationFinding, ...]) -> tuple[Sheet, ...]:
 
     def rows(figure: str) -> tuple[tuple[object, ...], ...]:
         return tuple(
-            (one.label, *(getattr(spread, figure) for spread in one.metrics.values()))
-            for one in ranked
+            (
+                combination.label,
+                *(getattr(spread, figure) for spread in combination.metrics.values()),
+            )
+            for combination in ranked
         )
 
     about = ", ".join(f"{METRICS[name].sign} {name}" for name in ranked[0].metrics)
-    endless = any(isinf(one.metrics[name].largest) for one in ranked for name in one.metrics)
+    endless = any(
+        isinf(combination.metrics[name].largest)
+        for combination in ranked
+        for name in combination.metrics
+    )
     return (
         Sheet(names, rows("weighted"), f"By further metrics, averaged over people ({about})"),
         Sheet(names, rows("largest"), "The same, the largest", (_INF,) if endless else ()),
@@ -271,8 +280,10 @@ def _steps(found: Characterization, target: str) -> tuple[Sheet, ...]:
         return ()
     figures = ("mean distance", "most distance", "k", _ALONE)
     before, label = _after(mine[0].before), mine[0].before.label
-    coarser = tuple((one.column, one.to, *_after(one.after)) for one in mine if not one.dropped)
-    dropped = tuple((one.column, *_after(one.after)) for one in mine if one.dropped)
+    coarser = tuple(
+        (remedy.column, remedy.to, *_after(remedy.after)) for remedy in mine if not remedy.dropped
+    )
+    dropped = tuple((remedy.column, *_after(remedy.after)) for remedy in mine if remedy.dropped)
     sheets = []
     if coarser:
         rows = (("as it is", "", *before), *coarser)
@@ -290,7 +301,7 @@ def _after(one: CombinationFinding) -> tuple[object, ...]:
 
 
 def _against_sets(shown: tuple[CombinationFinding, ...], target: str) -> Chart:
-    labels = [one.label for one in shown]
+    labels = [combination.label for combination in shown]
     best = shown[0]
     return Chart(
         f"Leakage of {target} against sets of columns",
@@ -298,8 +309,16 @@ def _against_sets(shown: tuple[CombinationFinding, ...], target: str) -> Chart:
         "distribution leakage (distance)",
         "columns",
         (
-            Series("averaged over people", [one.distribution.weighted for one in shown], labels),
-            Series("of the worst class", [one.distribution.largest for one in shown], labels),
+            Series(
+                "averaged over people",
+                [combination.distribution.weighted for combination in shown],
+                labels,
+            ),
+            Series(
+                "of the worst class",
+                [combination.distribution.largest for combination in shown],
+                labels,
+            ),
         ),
         name=f"leakage-of/{target}",
         alt=f"{best.label} leaks most: {best.distribution.weighted:.3g} averaged over people, "

@@ -40,8 +40,14 @@ def _columns(codebook: Codebook) -> Sheet:
     return Sheet(
         ("column", *(["label"] if labelled else []), "what was done", "role", "type"),
         tuple(
-            (one.name, *([one.label] if labelled else []), one.what_was_done, one.role, one.type)
-            for one in codebook.columns
+            (
+                column.name,
+                *([column.label] if labelled else []),
+                column.what_was_done,
+                column.role,
+                column.type,
+            )
+            for column in codebook.columns
         ),
     )
 
@@ -50,10 +56,12 @@ def _notations(codebook: Codebook) -> Sheet:
     """The ways of writing, each once, with the columns that have it."""
     rows: dict[tuple[str, str, str], tuple[list[str], list[str]]] = {}
     for column in codebook.columns:
-        for one in column.notations:
-            names, examples = rows.setdefault((one.kind, one.means, one.use), ([], []))
+        for notation in column.notations:
+            names, examples = rows.setdefault(
+                (notation.kind, notation.means, notation.use), ([], [])
+            )
             names.append(column.name)
-            examples += [one.example] if one.example else []
+            examples += [notation.example] if notation.example else []
     return Sheet(
         ("cell", "means", "to reckon with it", "columns"),
         tuple(
@@ -79,11 +87,16 @@ def _of_column(column: CodebookColumn) -> list[Sheet]:
     listed = column.labels[:_LISTED]
     sheets = []
     if any(label.low is not None or label.high is not None for label in listed):
-        ends = tuple((one.text or "empty", one.low, one.high, one.middle) for one in listed)
+        ends = tuple(
+            (notation.text or "empty", notation.low, notation.high, notation.middle)
+            for notation in listed
+        )
         title = f"{column.name}: ranges and their middles"
         sheets.append(Sheet(("cell", "from", "to", "middle"), ends, title, notes))
     elif any(label.values and label.kind == "label" for label in listed):
-        stands = tuple((one.text or "empty", ", ".join(one.values)) for one in listed)
+        stands = tuple(
+            (notation.text or "empty", ", ".join(notation.values)) for notation in listed
+        )
         title = f"{column.name}: what labels stand for"
         sheets.append(Sheet(("cell", "one of"), stands, title, notes))
     if column.value_labels:
@@ -93,7 +106,10 @@ def _of_column(column: CodebookColumn) -> list[Sheet]:
 
 
 def _questions(codebook: Codebook) -> Section:
-    rows = tuple((", ".join(one.counts_by), one.sure, one.words) for one in codebook.questions)
+    rows = tuple(
+        (", ".join(question.counts_by), question.sure, question.words)
+        for question in codebook.questions
+    )
     return Section(
         "Which questions it answers",
         "Counts of people by these columns, in the ranges and labels that the public report shows. "

@@ -55,16 +55,20 @@ def treatments_section(report: Report) -> Section | None:
     if not treatments:
         return None
     before = _table(report) is not None
-    listed = [one for one in treatments if one.role != NO_ROLE or one.published]
+    listed = [
+        treatment for treatment in treatments if treatment.role != NO_ROLE or treatment.published
+    ]
     columns = ("column", "role", "what was done", "values before", "values left")
     sheet = Sheet(
         (*columns, CHANGED, "of cells", MOVED) if before else (*columns[:3], *columns[4:], CHANGED),
-        tuple(_row(one, report, before=before) for one in listed),
+        tuple(_row(treatment, report, before=before) for treatment in listed),
         notes=_left_at_home(treatments, names=True),
         percent=(MOVED,),
     )
     words = [_WORDS if before else f"{_PUBLISHED}{_how_to(report)}.", *_suppressed(report)]
-    charts = tuple(chart for one in listed if (chart := _picture(one, report)) is not None)
+    charts = tuple(
+        chart for treatment in listed if (chart := _picture(treatment, report)) is not None
+    )
     if charts:
         words.append(_SPREAD)
     return Section(TITLE, "\n\n".join(words), (sheet,), charts)
@@ -73,10 +77,15 @@ def treatments_section(report: Report) -> Section | None:
 def brief_treatments(report: Report) -> Section | None:
     """The same for a terminal of 80 columns: what, values and cells."""
     treatments = treatments_of(report)
-    listed = [one for one in treatments if one.role != NO_ROLE or one.published]
+    listed = [
+        treatment for treatment in treatments if treatment.role != NO_ROLE or treatment.published
+    ]
     if not listed:
         return None
-    rows = tuple((one.column, one.how, _values(one), _changed_share(one)) for one in listed)
+    rows = tuple(
+        (treatment.column, treatment.how, _values(treatment), _changed_share(treatment))
+        for treatment in listed
+    )
     notes = _left_at_home(treatments, names=False)
     if _table(report) is None:
         notes = (*notes, f"{_PUBLISHED}{_how_to(report)}.")
@@ -89,13 +98,14 @@ def brief_treatments(report: Report) -> Section | None:
 def treatment_facts(report: Report) -> list[dict[str, object]]:
     """For programs."""
     facts = []
-    for one in treatments_of(report):
-        told = asdict(one) | {
-            "shift": one.shift,
-            "changed": None if one.changed is None else few(report, one.changed),
-            "cells": None if one.cells is None else few(report, one.cells),
+    for treatment in treatments_of(report):
+        told = asdict(treatment) | {
+            "shift": treatment.shift,
+            "changed": None if treatment.changed is None else few(report, treatment.changed),
+            "cells": None if treatment.cells is None else few(report, treatment.cells),
             "shares": [
-                asdict(share) | {"after": _after(share.after, one, report)} for share in one.shares
+                asdict(share) | {"after": _after(share.after, treatment, report)}
+                for share in treatment.shares
             ],
         }
         facts.append(told)
@@ -139,7 +149,11 @@ def _suppressed(report: Report) -> Sequence[str]:
 
 def _left_at_home(treatments: Sequence[ColumnTreatment], *, names: bool) -> tuple[str, ...]:
     """Columns without a role, by name or by their number: names may be a row, without a header."""
-    home = [one.column for one in treatments if one.role == NO_ROLE and not one.published]
+    home = [
+        treatment.column
+        for treatment in treatments
+        if treatment.role == NO_ROLE and not treatment.published
+    ]
     if not home:
         return ()
     many = f"{len(home)} column{'s' * (len(home) != 1)} without a role "

@@ -311,8 +311,10 @@ def _finding(finding: Finding, check: Check) -> Section:
 
 
 def _in_all(spent: Sequence[Spent]) -> str:
-    told = (one for one in spent if one.basic is not None)
-    return "; ".join(f"{one.about} ({one.neighbours}): {one.basic} in all" for one in told)
+    told = (budget for budget in spent if budget.basic is not None)
+    return "; ".join(
+        f"{budget.about} ({budget.neighbours}): {budget.basic} in all" for budget in told
+    )
 
 
 def _promises(spent: Sequence[Spent]) -> Section:
@@ -320,21 +322,21 @@ def _promises(spent: Sequence[Spent]) -> Section:
     columns = ("about", "neighbours", "releases", "sum", "OpenDP", "others")
     rows = tuple(
         (
-            one.about,
-            one.neighbours,
-            one.releases,
-            None if one.basic is None else str(one.basic),
-            None if one.tighter is None else str(one.tighter),
-            one.unprotected,
+            budget.about,
+            budget.neighbours,
+            budget.releases,
+            None if budget.basic is None else str(budget.basic),
+            None if budget.tighter is None else str(budget.tighter),
+            budget.unprotected,
         )
-        for one in spent
+        for budget in spent
     )
     words = (
         "What randomised releases about the same people promise together: by the sum, and by "
         "OpenDP at a small delta, which is the smaller epsilon where releases are many. Others are "
         "releases without such a promise."
     )
-    notes = tuple(dict.fromkeys(one.note for one in spent if one.note))
+    notes = tuple(dict.fromkeys(budget.note for budget in spent if budget.note))
     return Section("Promises", words, (Sheet(columns, rows, notes=notes),))
 
 
@@ -348,14 +350,14 @@ def list_document(
     if spent:
         sections.append(_promises(spent))
     facts = {
-        "releases": [one.to_dict() for one in entries],
-        "spent": [one.to_dict() for one in spent],
+        "releases": [entry.to_dict() for entry in entries],
+        "spent": [budget.to_dict() for budget in spent],
     }
     about = f"{_releases(len(entries))} in {path}"
     gist = Gist(
         {
             "Promises": _in_all(spent),
-            "Mind": "; ".join(dict.fromkeys(one.note for one in spent if one.note)),
+            "Mind": "; ".join(dict.fromkeys(budget.note for budget in spent if budget.note)),
             "In all": about,
         },
         Sheet(columns, tuple(reversed(rows))),

@@ -66,12 +66,12 @@ def worst_groups_section(report: Report) -> Section | None:
     named: dict[tuple[str, int], str] = {}
     rows = []
     for finding in report.findings:
-        for group, told in zip(finding.verdict.worst, finding.worst, strict=False):
+        for group, worst in zip(finding.verdict.worst, finding.worst, strict=False):
             key = (finding.verdict.per, group)
             letter = named.setdefault(key, _letter(len(named)))
-            who = described(told)
+            who = described(worst)
             cut = who if len(who) <= _LONG else f"{who[:_LONG]}…"
-            rows.append((letter, *_judged(finding, told), told.people, cut))
+            rows.append((letter, *_judged(finding, worst), worst.people, cut))
     if not rows:
         return None
     sheet = Sheet(("group", *_JUDGED, "people", "who"), tuple(rows), digits=6, keys=2)
@@ -155,7 +155,7 @@ def _chart(attribute: str, groups: Groups, chosen: dict[int, str]) -> Chart | No
     for group, letter in chosen.items():
         people = int(groups.sizes[group])
         share = shares[group]
-        has = [float(one) if one else None for one in share[values]]
+        has = [float(part) if part else None for part in share[values]]
         many = "1 person" if people == 1 else f"{people:,} people"
         series.append(Series(f"group {letter} ({many})", has, labels))
         most = int(np.argmax(share))

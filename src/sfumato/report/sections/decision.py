@@ -180,7 +180,7 @@ def _next_steps(report: Report, free: Sequence[FoldedThreat]) -> tuple[str, ...]
     helping = filter(None, (what_would_help(report),))
     if not report.holds and report.advice is not None:
         return (*suggestions(report.advice, report), *helping)
-    fitting = {one.adversary: one.criteria[0] for one in uncovered(report)}
+    fitting = {threat.adversary: threat.criteria[0] for threat in uncovered(report)}
     bounds: dict[str, str] = {}
     for threat in free:
         if threat.worst.adversary in fitting:
@@ -215,8 +215,12 @@ def short(report: Report, *, private: bool) -> Document:
         for threat in folded
     )
     columns = ("worst first", "known as", "before → after", *about, "people")
-    failing = [one for one in report.findings if not one.verdict.holds and one.worst]
-    open_ = [one for one in report.verdicts if not one.holds and one.status != "violated"]
+    failing = [
+        finding for finding in report.findings if not finding.verdict.holds and finding.worst
+    ]
+    open_ = [
+        verdict for verdict in report.verdicts if not verdict.holds and verdict.status != "violated"
+    ]
     weakest = described(failing[0].worst[0]) if private and failing else ""
     return Document(
         "report",

@@ -74,7 +74,7 @@ def _risk(report: Report, linked: Linkage, risk: Risk | None) -> tuple[float | s
         return (None,) * (len(linked.thresholds) + 4)
     shares = (*risk.above, risk.at_highest, risk.unique)
     figures = [risk.mean, *(few_of(report, share, linked.people) for share in shares)]
-    return risk.highest, *(_bounded(one, at_most=risk.at_most) for one in figures)
+    return risk.highest, *(_bounded(figure, at_most=risk.at_most) for figure in figures)
 
 
 def _bounded(figure: float | str | None, *, at_most: bool) -> float | str | None:
@@ -172,7 +172,9 @@ def group_sizes_section(report: Report) -> Section | None:
         return None
     times = np.ones(len(sizes), dtype=np.int64) if times is None else times
     bucketized = evidence.release.regions.exact
-    asked = [one for one in evidence.criteria if one.about_identity or not bucketized]
+    asked = [
+        criterion for criterion in evidence.criteria if criterion.about_identity or not bucketized
+    ]
     k = max((criterion.fewest_people for criterion in asked), default=1)
     starts, labels = bins(sizes, k)
     place = np.searchsorted(starts, sizes, side="right") - 1
@@ -253,7 +255,7 @@ def _chart(
         "bars",
         "people in the group",
         "people",
-        tuple(one for one in series if len(one.x)),
+        tuple(line for line in series if len(line.x)),
         alt=alt,
         ticks=tuple(str(row[0]) for row in sheet.rows),
         name="group-sizes",

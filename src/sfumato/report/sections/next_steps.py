@@ -54,14 +54,16 @@ def suggestions(advice: Advice, report: Report) -> list[str]:
     loose = [bound for bound in advice.bounds if not bound.holds_now and bound.tightest != 1]
     if loose:
         words = [
-            f"{one.named} with {one.parameter} = {number(one.tightest)} (asked: "
-            f"{number(one.asked)})"
-            for one in loose
+            f"{bound.named} with {bound.parameter} = {number(bound.tightest)} (asked: "
+            f"{number(bound.asked)})"
+            for bound in loose
         ]
         sentences.append(f"Or promise less: {_listed(words)} would hold as it stands.")
     elif report.holds and not worth_of(report).little:
-        room = [one for one in advice.bounds if one.tightest != one.asked]
-        words = [f"{one.named} with {one.parameter} = {number(one.tightest)}" for one in room]
+        room = [bound for bound in advice.bounds if bound.tightest != bound.asked]
+        words = [
+            f"{bound.named} with {bound.parameter} = {number(bound.tightest)}" for bound in room
+        ]
         if words:
             sentences.append(f"More could be promised without any change: {_listed(words)}.")
     return [*sentences, *(f"{why[:1].upper()}{why[1:]}." for why in advice.silent)]
@@ -70,12 +72,12 @@ def suggestions(advice: Advice, report: Report) -> list[str]:
 def _free(report: Report) -> list[str]:
     """Whom the policy says nothing about, and what would bound them."""
     free: dict[tuple[str, ...], dict[str, list[str]]] = {}
-    for one in uncovered(report):
-        columns = free.setdefault(one.criteria, {}).setdefault(one.adversary, [])
-        columns += [one.about] if one.about is not None else []
+    for threat in uncovered(report):
+        columns = free.setdefault(threat.criteria, {}).setdefault(threat.adversary, [])
+        columns += [threat.about] if threat.about is not None else []
     return [
-        f"The policy sets no bound for {_listed([_who(*one) for one in who.items()])}; criteria "
-        f"that would: {', '.join(criteria)}."
+        f"The policy sets no bound for {_listed([_who(*group) for group in who.items()])}; "
+        f"criteria that would: {', '.join(criteria)}."
         for criteria, who in free.items()
     ]
 
@@ -146,15 +148,15 @@ def _suppress(found: Suppressing, holds: str) -> str:
 def _coarsenings(title: str, found: tuple[CoarserColumn, ...]) -> Sheet:
     rows = tuple(
         (
-            one.column,
-            one.how,
-            one.label,
-            one.groups,
-            one.left.groups,
-            one.left.people,
-            ", ".join(one.left.failing) or "nothing",
+            step.column,
+            step.how,
+            step.label,
+            step.groups,
+            step.left.groups,
+            step.left.people,
+            ", ".join(step.left.failing) or "nothing",
         )
-        for one in found
+        for step in found
     )
     columns = ("column", "change", "label such as", "groups", "bad groups", "people in them")
     return Sheet((*columns, "still violated"), rows, title)

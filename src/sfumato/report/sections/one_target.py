@@ -44,8 +44,13 @@ def target_document(release: Release, found: FoundTarget) -> Document:
             "groups": len(found.groups),
             "chance": found.chance,
             "beliefs": [
-                {"value": one.value, "before": one.before, "least": one.least, "most": one.most}
-                for one in found.beliefs
+                {
+                    "value": belief.value,
+                    "before": belief.before,
+                    "least": belief.least,
+                    "most": belief.most,
+                }
+                for belief in found.beliefs
             ],
         },
         private="tells of a person who was asked about",
@@ -78,14 +83,16 @@ def _groups(release: Release, found: FoundTarget) -> Sheet:
 
 
 def _values(found: FoundTarget) -> Sheet:
-    rows = tuple((one.value, one.before, one.least, one.most) for one in found.beliefs)
+    rows = tuple(
+        (belief.value, belief.before, belief.least, belief.most) for belief in found.beliefs
+    )
     columns = (str(found.attribute), "of everybody", "of her, at least", "of her, at most")
     return Sheet(columns, rows, percent=columns[1:])
 
 
 def _chart(found: FoundTarget) -> tuple[Chart, ...]:
     shown = found.beliefs[:_DRAWN]
-    names = [one.value for one in shown]
+    names = [belief.value for belief in shown]
     likely = shown[0]
     return (
         Chart(
@@ -94,8 +101,8 @@ def _chart(found: FoundTarget) -> tuple[Chart, ...]:
             "belief",
             str(found.attribute),
             (
-                Series("before: of everybody", [one.before for one in shown], names),
-                Series("after: of her, at most", [one.most for one in shown], names),
+                Series("before: of everybody", [belief.before for belief in shown], names),
+                Series("after: of her, at most", [belief.most for belief in shown], names),
             ),
             percent="x",
             name="target-beliefs",

@@ -269,7 +269,11 @@ def realistic_section(report: Report) -> Section | None:
     asked = list(evidence.naming(RealisticAdversary))
     figures: list[Chart] = []
     for name, groups in drawable.items():
-        mine = [(one, her) for one, her, about in asked if about.attribute == groups.attribute]
+        mine = [
+            (criterion, her)
+            for criterion, her, about in asked
+            if about.attribute == groups.attribute
+        ]
         for place, (criterion, her) in enumerate(mine, start=1):
             key = f"{name}#{place}" if place > 1 else name
             figures += _required(report, her, criterion.limit, name, groups, key)
@@ -316,7 +320,7 @@ def _usual(name: str, groups: Groups) -> Iterator[Chart]:
     series, sentences = [], []
     for shape, words in (("table", "knows the table's distribution"), (None, "believes anything")):
         least = float(groups.width) if shape is None else 1.0
-        sigma = [one for one in SPAN if one >= least]
+        sigma = [stubbornness for stubbornness in SPAN if stubbornness >= least]
         her = RealisticAdversary(shape, max(people, least), at_most=False)
         if not sigma or her.inapplicable(groups):
             continue
@@ -328,7 +332,7 @@ def _usual(name: str, groups: Groups) -> Iterator[Chart]:
             f"{number(round(sigma[-1]))}"
         )
     if series:
-        ends = [min(float(str(one.x[0])) for one in series), SPAN[-1]]
+        ends = [min(float(str(line.x[0])) for line in series), SPAN[-1]]
         yardstick = Series(f"{FACTOR:g}: a belief doubles", ends, [FACTOR, FACTOR])
         yield Chart(
             f"Smallest epsilon against stubbornness: {name}",
@@ -426,7 +430,7 @@ def _drawn(beliefs: Beliefs, epsilon: float, name: str) -> tuple[Chart, ...]:
     worst = f"What she believes in the group that moves her most: {name}"
     curve = f"Smallest epsilon against stubbornness: {name}"
     of_all = epsilon_chart(beliefs, epsilon, title=curve, asked=True)
-    drawable = any(isinstance(one, float) and one < inf for one in of_all.series[0].y)
+    drawable = any(isinstance(height, float) and height < inf for height in of_all.series[0].y)
     return (*((of_all,) if drawable else ()), belief_chart(beliefs, title=worst))
 
 

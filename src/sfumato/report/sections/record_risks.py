@@ -122,7 +122,7 @@ def uniques_document(found: SpecialUniques) -> Document:
     if found.special:
         sections.append(Section("Which columns tell people apart", "", (_columns(found),)))
         sections.append(Section("Which combinations", "", (_combinations(found),)))
-        values = tuple((one.column, one.value, one.share) for one in found.values(_RANKED))
+        values = tuple((value.column, value.value, value.share) for value in found.values(_RANKED))
         sheet = Sheet(("column", "value", "share of scores"), values, percent=("share of scores",))
         sections.append(Section("Which values (private)", "", (sheet,), private=True))
     listed = ", ".join(f"{row[0]} {percentage(row[1])}" for row in _columns(found).rows)
@@ -142,7 +142,8 @@ def uniques_document(found: SpecialUniques) -> Document:
             "highest_score": float(found.score.max(initial=0.0)),
             "sampling_fraction": found.sampling_fraction,
             "combinations": [
-                {"columns": one.columns, "people": one.people} for one in found.combinations
+                {"columns": combination.columns, "people": combination.people}
+                for combination in found.combinations
             ],
         },
         private=OF_TABLE,
@@ -183,7 +184,10 @@ def _columns(found: SpecialUniques) -> Sheet:
 
 
 def _combinations(found: SpecialUniques) -> Sheet:
-    rows = tuple((", ".join(one.columns), one.people) for one in found.combinations[:_RANKED])
+    rows = tuple(
+        (", ".join(combination.columns), combination.people)
+        for combination in found.combinations[:_RANKED]
+    )
     more = len(found.combinations) - len(rows)
     notes = (f"{more:,} further combinations; all are in the JSON.",) if more > 0 else ()
     return Sheet(("alone by", "people"), rows, notes=notes)
@@ -210,7 +214,7 @@ def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
         alone = Headcount(parts.people_where(parts.candidates == 1), at_most=parts.at_least)
         share = parts.most_of_a_group(attacks[0].by_row.sizes)
         whose.append((str(known), int(parts.candidates.min()), str(alone), share))
-        for threat in (one for attack in attacks for one in attack.threats()[1:]):
+        for threat in (row for attack in attacks for row in attack.threats()[1:]):
             told = threat.learns if threat.belief is None else str(threat.belief)
             people = None if threat.people is None else str(threat.people)
             way = threat.adversary.removeprefix(f"{reader.name}, ")
@@ -227,7 +231,10 @@ def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
         f"Several rows a person: {release.label}",
         "Somebody knows the quasi-identifiers of some of a person's rows, and of everybody else's.",
         tuple(sections),
-        facts={"knows": [str(one) for one in knows], "fewest": [row[1] for row in whose]},
+        facts={
+            "knows": [str(knowledge) for knowledge in knows],
+            "fewest": [row[1] for row in whose],
+        },
         private=OF_TABLE,
         gist=Gist(
             {

@@ -297,8 +297,8 @@ def measures_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> S
     """The paper's measures, a column a release; what was sampled has its error below it."""
     rows: list[tuple[object, ...]] = []
     for what, name in _MEASURES.items():
-        rows.append((what, *(getattr(found, name) for _, found in listed)))
-        errors = [found.errors.get(name, 0.0) for _, found in listed]
+        rows.append((what, *(getattr(measures, name) for _, measures in listed)))
+        errors = [measures.errors.get(name, 0.0) for _, measures in listed]
         if any(errors):
             rows.append((f"  ± {what}", *(error or None for error in errors)))
     shares = tuple(at for at, row in enumerate(rows) if str(row[0]).strip("± ") not in _DISTANCES)
@@ -329,11 +329,11 @@ def ti_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> Sheet:
         "skewness",
     )
     rows: list[tuple[object, ...]] = []
-    for name, found in listed:
-        for who, ti in (("attacker", found.attacker), ("learner", found.learner)):
+    for name, measures in listed:
+        for who, ti in (("attacker", measures.attacker), ("learner", measures.learner)):
             row = (ti.any_mode, ti.highest, ti.doubled, ti.mean_log2, ti.skewness)
             rows.append((name, who, *row))
-            errors = [ti.errors.get(one, 0.0) for one in _TI]
+            errors = [ti.errors.get(name, 0.0) for name in _TI]
             if any(errors):
                 rows.append((name, f"  ± {who}", None, *(error or None for error in errors)))
     notes = ("times as sure: Ti; doublings: log2 Ti, whose skewness it is",)

@@ -243,11 +243,11 @@ def handed_out(report: Report) -> Document:
         report,
         tuple(
             replace(
-                _in_three_digits(one),
-                charts=tuple(chart for chart in one.charts if chart.scriptless),
+                _in_three_digits(section),
+                charts=tuple(chart for chart in section.charts if chart.scriptless),
             )
-            for one in sections
-            if one is not None
+            for section in sections
+            if section is not None
         ),
         closing="Every figure was measured on the published data, or is promised with it.",
     )
@@ -299,8 +299,8 @@ def _first_screen(report: Report) -> FirstScreen:
         parts["What it costs"] = _lines(decision.cost, "", "What it costs")
     provenance = report.provenance
     known = {
-        f"{one.what.capitalize()} fingerprint": f"{one.short} ({one.name})"
-        for one in provenance.fingerprints()
+        f"{fingerprint.what.capitalize()} fingerprint": f"{fingerprint.short} ({fingerprint.name})"
+        for fingerprint in provenance.fingerprints()
     }
     by = {"By": provenance.by} if provenance.by else {}
     made = {"Date": provenance.on.isoformat(), **by, **version_told, **known}
@@ -323,7 +323,7 @@ def _left(report: Report, decision: Decision) -> tuple[str, ...]:
     Nobody can sign for what was not measured without having been told so: it has a line of its own.
     """
     folded = [] if report.noisy else worst_first(report)
-    told = [f"{one.question} {one.sentence}" for one in folded if one.unbounded]
+    told = [f"{row.question} {row.sentence}" for row in folded if row.unbounded]
     silent = decision.not_measured
     left = _lines(told, "nothing that was measured", _WHO, _LINES - bool(silent))
     return (*left, f"Not measured, so not shown safe: {', '.join(silent)}.") if silent else left

@@ -26,7 +26,10 @@ def rule_set_section(report: Report) -> Section | None:
 
 def _sheet(paragraphs: Sequence[Paragraph]) -> Sheet:
     columns = ("paragraph", "asks", "verdict", "remark")
-    rows = [(one.name, one.statement, verdict_told(one), one.reason) for one in paragraphs]
+    rows = [
+        (paragraph.name, paragraph.statement, verdict_told(paragraph), paragraph.reason)
+        for paragraph in paragraphs
+    ]
     last = len(columns) if any(row[-1] for row in rows) else len(columns) - 1
     return Sheet(
         columns[:last],
@@ -61,11 +64,11 @@ def rules_facts(rules: RuleFinding) -> dict[str, object]:
         "notice": NO_ADVICE,
         "paragraphs": [
             {
-                "paragraph": one.name,
-                "asks": one.statement,
-                "status": one.status,
-                "reason": one.reason,
+                "paragraph": paragraph.name,
+                "asks": paragraph.statement,
+                "status": paragraph.status,
+                "reason": paragraph.reason,
             }
-            for one in rules.paragraphs
+            for paragraph in rules.paragraphs
         ],
     }

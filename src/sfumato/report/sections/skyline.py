@@ -92,17 +92,17 @@ def skyline_plane(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
     Of the three planes the one with most steps is drawn. Values with the same line share it.
     """
     named = _names(skylines)
-    drawn = _tightest([one for one in skylines if _room(one)] or skylines)
+    drawn = _tightest([skyline for skyline in skylines if _room(skyline)] or skylines)
     across, up, without = max(
         ((0, 1, 2), (1, 2, 0), (0, 2, 1)),
-        key=lambda plane: sum(len(_staircase(one, *plane[:2])) for one in drawn),
+        key=lambda plane: sum(len(_staircase(skyline, *plane[:2])) for skyline in drawn),
     )
     alike: dict[tuple[tuple[int, int], ...], list[KnowledgeSkyline]] = {}
-    for one in drawn:
-        alike.setdefault(tuple(_staircase(one, across, up)), []).append(one)
+    for skyline in drawn:
+        alike.setdefault(tuple(_staircase(skyline, across, up)), []).append(skyline)
     series, words = [], []
     for corners, members in alike.items():
-        name, of_them = ", ".join(named(one) for one in members), members[0]
+        name, of_them = ", ".join(named(skyline) for skyline in members), members[0]
         line = [(corners[0][0], 0), *corners, (0, corners[-1][1])]  # from one axis to the other
         told = [
             f"{name}: {_cell(of_them, across, x)} {KINDS[across]}, {_cell(of_them, up, y)} "
@@ -127,14 +127,15 @@ def skyline_plane(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
 
 def _names(skylines: Sequence[KnowledgeSkyline]) -> Callable[[KnowledgeSkyline], str]:
     """What a value is called: by its column too where there are several."""
-    several = len({one.attribute for one in skylines}) > 1
+    several = len({skyline.attribute for skyline in skylines}) > 1
     return lambda one: f"{one.attribute} {one.value}" if several else one.value
 
 
 def _told_at_once(skylines: Sequence[KnowledgeSkyline], drawn: Sequence[KnowledgeSkyline]) -> str:
     """Values without a line: the first thing that she learns may be enough."""
     named = _names(skylines)
-    none = [named(one) for one in skylines if one.points and not _room(one) and one not in drawn]
+    left = [skyline for skyline in skylines if skyline.points and skyline not in drawn]
+    none = [named(skyline) for skyline in left if not _room(skyline)]
     return f" Not drawn, for any fact may be enough: {list_some(none, 5)}." if none else ""
 
 
@@ -157,20 +158,20 @@ def skyline_chart(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
         KINDS[1],
         tuple(
             Series(
-                named(one),
-                [point[0] for point in one.points],
-                [point[1] for point in one.points],
-                z=[point[2] for point in one.points],
-                text=[f"{named(one)}: {_told(one, point)}" for point in one.points],
+                named(skyline),
+                [point[0] for point in skyline.points],
+                [point[1] for point in skyline.points],
+                z=[point[2] for point in skyline.points],
+                text=[f"{named(skyline)}: {_told(skyline, point)}" for point in skyline.points],
             )
-            for one in drawn
+            for skyline in drawn
         ),
         z=KINDS[2],
         name="skyline-in-space",
         alt="; ".join(
-            f"{named(one)}: {len(one.points):,} point{'s' * (len(one.points) > 1)}, at most "
-            f"{_told(one, _largest(one))}"
-            for one in drawn
+            f"{named(skyline)}: {len(skyline.points):,} point{'s' * (len(skyline.points) > 1)}, "
+            f"at most {_told(skyline, _largest(skyline))}"
+            for skyline in drawn
         )
         or "No point is safe, or all are.",
     )
@@ -224,8 +225,8 @@ def skyline_document(
         sections.append(Section(f"Skyline of {only.value}", "", (sheet,), figures))
     exposed = _exposed(release, skylines[0], groundings)
     sections += [
-        _grounding(release, found, people, confidence)
-        for found, people in zip(groundings, exposed, strict=True)
+        _grounding(release, grounding, people, confidence)
+        for grounding, people in zip(groundings, exposed, strict=True)
     ]
     several = any(skyline.case != "single" for skyline in skylines)
     about = _SEVERAL if several else _ABOUT
@@ -258,12 +259,13 @@ def _gist(
 ) -> Gist:
     """The points that allow least, or the values that do; how sure a worst case is."""
     sure = [
-        f"who knows {one.point} is {'at most ' * one.at_most}{chance(float(one.confidence))} sure"
-        for one in groundings
+        f"who knows {grounding.point} is {'at most ' * grounding.at_most}"
+        f"{chance(float(grounding.confidence))} sure"
+        for grounding in groundings
     ]
     told = {"Mind": " ".join(as_if), "Worst case": "; ".join(sure)}
     if len(skylines) > 1:
-        given = [one.value for one in skylines if one.status == "none_safe"]
+        given = [skyline.value for skyline in skylines if skyline.status == "none_safe"]
         told["Given away"] = list_some(given, 5) if given else "no value, by the release alone"
         order = sorted(
             skylines, key=lambda one: (one.status != "none_safe", not one.points, _room(one))
@@ -279,8 +281,8 @@ def _gist(
 def _as_if(release: Release, skylines: Sequence[KnowledgeSkyline]) -> tuple[str, ...]:
     """What is judged as if it were published in another form than it is."""
     own = {
-        (one.attribute, one.case): case_of(release.groups_for(str(one.attribute)))
-        for one in skylines
+        (skyline.attribute, skyline.case): case_of(release.groups_for(str(skyline.attribute)))
+        for skyline in skylines
     }
     return tuple(
         f"{column} is judged as if the release published {CASE_WORDS[case]}; it publishes "
@@ -328,18 +330,18 @@ def people_section(groundings: Sequence[tuple[Grounding, Sequence[GroundedPeople
             ("part", "people", "records", "group"),
             tuple(
                 (
-                    one.part if one.sure else f"{one.part}, perhaps",
-                    one.people,
-                    _records(one),
-                    one.group,
+                    person.part if person.sure else f"{person.part}, perhaps",
+                    person.people,
+                    _records(person),
+                    person.group,
                 )
-                for one in people
+                for person in people
             ),
             title=f"{grounding.value} knowing {grounding.point}",
         )
         for grounding, people in groundings
     )
-    unsure = any(not one.sure for _, people in groundings for one in people)
+    unsure = any(not person.sure for _, people in groundings for person in people)
     words = "Rows of the table who would play the parts, 1 being the first." + unsure * (
         " Perhaps: they fit the group, and may be in another one that they fit as well."
     )
@@ -437,7 +439,7 @@ def skyline_section(report: Report) -> Section | None:
     if evidence is None or evidence.release.regions.noisy:
         return None
     asked = [criterion.limit for criterion in evidence.criteria if criterion.bounds(ACQUAINTANCE)]
-    confidence = min((float(one) for one in asked if one is not None), default=CONFIDENCE)
+    confidence = min((float(bound) for bound in asked if bound is not None), default=CONFIDENCE)
     judged = [
         groups
         for groups in evidence.release.by_attribute.values()
@@ -458,7 +460,7 @@ def skyline_section(report: Report) -> Section | None:
         "whose value she knows; family members would share theirs with the target. "
         "The table says how far each may go alone, the chart how far two may go together."
     )
-    if any(one.cut for one in skylines):
+    if any(skyline.cut for skyline in skylines):
         words += f" Each was followed up to {_MOST} only."
     if left:
         words += f" {left:,} rarer values are not shown."
@@ -468,7 +470,7 @@ def skyline_section(report: Report) -> Section | None:
             f" {', '.join(map(str, fine))}: nearly a value each; judged in ranges ([schema.levels] "
             "of the policy) it would tell more."
         )
-    if left or len(small) < len(judged) or any(one.cut for one in skylines):
+    if left or len(small) < len(judged) or any(skyline.cut for skyline in skylines):
         words += f" {_MORE}"
     return Section(_TITLE, words, (summary_sheet(skylines),), skyline_charts(skylines))
 

@@ -123,7 +123,7 @@ async def show_panel(request: Request) -> Response:
     if panel is None:
         raise HTTPException(404)
     bench, form = bench_of(request), await read_form(request)
-    points = [one.number for one in bench.project.points()]
+    points = [point.number for point in bench.project.points()]
     if not points:
         return page(request, "adversaries/nothing.html")
     point = chosen_point(bench, form)

@@ -49,7 +49,7 @@ def list_others(desk: Desk, point: int) -> OtherReleases:
         if path.is_file() and not path.is_symlink()
     )
     return OtherReleases(
-        tuple(one.number for one in desk.project.points() if one.number != point),
+        tuple(other.number for other in desk.project.points() if other.number != point),
         tuple(desk.folder.releases()),
         tuple(ledgers),
     )
@@ -63,7 +63,7 @@ def _other(desk: Desk, point: int, name: str) -> tuple[str, Release]:
     rules = desk.policy_of(point)
     if name.startswith(TRIED):
         number = name.removeprefix(TRIED)
-        if number not in {str(one.number) for one in desk.project.points()}:
+        if number not in {str(point.number) for point in desk.project.points()}:
             raise InputError(f"there is no release {quoted(number)} of this project")
         path = desk.project.release_folder(int(number))
     else:
@@ -86,7 +86,7 @@ def _people(desk: Desk, point: int, releases: list[Release], truth: str | None) 
     schema = rules.schema
     if schema is None:
         raise InputError(f"the policy of release {point} has no [schema]")
-    columns = list(dict.fromkeys(name for one in releases for name in one.regions.columns))
+    columns = list(dict.fromkeys(name for release in releases for name in release.regions.columns))
     settings = rules.reading_of([path], desk.reading(point).about("file", "engine"))
     key = ("targets", identity(path), tuple(columns), truth, repr(schema), repr(settings))
     return desk.remember(
@@ -156,7 +156,11 @@ def check_ledger(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     release = desk.release(point)
     kept = Ledger(path)
     listed = list_document(name, kept.list(None), kept.spent(None))
-    bounds = [one.together for one in desk.policy_of(point).require if one.together is not None]
+    bounds = [
+        criterion.together
+        for criterion in desk.policy_of(point).require
+        if criterion.together is not None
+    ]
     bound = bounds[0] if bounds else KnownTogether()
     people = _people(desk, point, [release, *kept.releases(None)], None)
     checked = kept.check(

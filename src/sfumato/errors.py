@@ -62,9 +62,9 @@ def quoted(value: object, most: int = 60) -> str:
 
 def _is_plain(value: object) -> bool:
     if isinstance(value, list | tuple | Set):
-        return all(_is_plain(one) for one in value)
+        return all(_is_plain(part) for part in value)
     if isinstance(value, Mapping):
-        return all(_is_plain(one) for pair in value.items() for one in pair)
+        return all(_is_plain(part) for pair in value.items() for part in pair)
     return value is None or isinstance(value, str | bytes | Number | date)
 
 

@@ -319,7 +319,7 @@ def _clear_leftovers(target: Path) -> None:
     owner = getattr(os, "geteuid", lambda: None)()
     try:
         with os.scandir(target.parent) as found:
-            rooms = [Path(one.path) for one in found if named.fullmatch(one.name)]
+            rooms = [Path(entry.path) for entry in found if named.fullmatch(entry.name)]
     except (OSError, ValueError):
         return  # whoever writes there is told why not
     for room in rooms:

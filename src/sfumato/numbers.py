@@ -86,12 +86,14 @@ def told_beside(value: float, others: str, digits: int) -> str:
 
     A difference in the last bits is none: it is how the number was worked out.
     """
-    known = [float(one.replace(",", "")) for one in _TOLD.findall(others)]
-    above = {one: value > one for one in known if not math.isclose(one, value, rel_tol=1e-12)}
+    known = [float(figure.replace(",", "")) for figure in _TOLD.findall(others)]
+    above = {
+        figure: value > figure for figure in known if not math.isclose(figure, value, rel_tol=1e-12)
+    }
     for many in range(digits, 18):
         text = f"{value:.{many}g}"
         rounded = float(text)
-        if all(rounded > one if over else rounded < one for one, over in above.items()):
+        if all(rounded > figure if over else rounded < figure for figure, over in above.items()):
             break
     return text
 

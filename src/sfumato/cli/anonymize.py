@@ -23,8 +23,8 @@ class ListsAnonymizers(TyperCommand):
         with formatter.section("Anonymizers (kind under [anonymizer] in the policy)"):
             formatter.write_dl(
                 [
-                    (name, inspect.cleandoc(one.__doc__ or "").splitlines()[0])
-                    for name, one in ANONYMIZERS.items()
+                    (name, inspect.cleandoc(anonymizer.__doc__ or "").splitlines()[0])
+                    for name, anonymizer in ANONYMIZERS.items()
                 ]
             )
 

@@ -206,7 +206,7 @@ def noise_of(text: str) -> float | dict[str, float]:
 def _exit(judged: list[str], status: str) -> Exit:
     if "violated" in judged:
         return Exit.VIOLATED
-    if status == "not_converged" or any(one != "holds" for one in judged):
+    if status == "not_converged" or any(status != "holds" for status in judged):
         return Exit.COULD_NOT_JUDGE
     return Exit.HOLDS
 
@@ -405,7 +405,10 @@ def rows(
     check_files(html, None, force=force, tables=False)
     rules, schema = load_rules(policy)
     judged = read_judged(release, rules, schema, reading)
-    known: list[Any] = [int(one) if one.isdecimal() else one for one in knows or ["1", "2", "all"]]
+    known: list[Any] = [
+        int(known_rows) if known_rows.isdecimal() else known_rows
+        for known_rows in knows or ["1", "2", "all"]
+    ]
     document = rows_document(judged, known)
     if html is not None:
         document.save_page(html, force=force)

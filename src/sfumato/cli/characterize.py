@@ -119,4 +119,6 @@ def _targets(given: list[str] | None) -> str | list[str | tuple[str, ...]] | Non
         return None
     if given == ["*"]:
         return "*"
-    return [tuple(part.strip() for part in one.split("|")) if "|" in one else one for one in given]
+    return [
+        tuple(part.strip() for part in text.split("|")) if "|" in text else text for text in given
+    ]

@@ -165,7 +165,7 @@ def check(
     if targets is not None and population is not None:
         raise InputError("--targets and --population: give one of them")
     rules, schema = load_rules(policy)
-    bounds = [one.together for one in rules.require if one.together is not None]
+    bounds = [criterion.together for criterion in rules.require if criterion.together is not None]
     bound = bounds[0] if bounds else KnownTogether()
     kept = Ledger(file)
     earlier = kept.releases(about)

@@ -155,15 +155,18 @@ def skyline(
         raise typer.Exit(Exit.VIOLATED if believed[-1] >= fraction(confidence) else Exit.HOLDS)
     judged_values = skylines(judged, confidence, value, sensitive, form)
     groundings = [
-        worst_grounding(judged, one.value, *known, form, sensitive=one.attribute)
-        for one in judged_values
+        worst_grounding(judged, value.value, *known, form, sensitive=value.attribute)
+        for value in judged_values
         for known in points
     ]
     document = skyline_document(judged, judged_values, groundings)
     cast = []
     if original is not None:
         column = judged_values[0].attribute
-        cast = [(one, people_behind(judged, one, column, original)) for one in groundings]
+        cast = [
+            (grounding, people_behind(judged, grounding, column, original))
+            for grounding in groundings
+        ]
     if private is not None:
         write_private(people_table(cast), private, force=force)
     _show(document, html, json=json, verbose=verbose, force=force)
@@ -172,7 +175,7 @@ def skyline(
     elif cast and not json:
         _show_people(people_section(cast))
     raise typer.Exit(
-        Exit.VIOLATED if any(one.status == "none_safe" for one in judged_values) else Exit.HOLDS
+        Exit.VIOLATED if any(value.status == "none_safe" for value in judged_values) else Exit.HOLDS
     )
 
 

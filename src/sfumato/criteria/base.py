@@ -391,7 +391,7 @@ def named_threats(criteria: Iterable[Criterion], release: Release) -> Iterator[T
 
 def _cannot_undo(criterion: Criterion, release: Release, groups: Groups) -> bool:
     """Whether a criterion would take values for people's own that were altered by chance."""
-    by_chance = {name for name, one in release.perturbed.items() if one.by_chance}
+    by_chance = {name for name, perturbation in release.perturbed.items() if perturbation.by_chance}
     altered = groups.beside.altered_by_chance or bool(by_chance & set(criterion.joint))
     return altered and criterion.reads_values and not criterion.survives_undoing
 

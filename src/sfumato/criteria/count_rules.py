@@ -98,7 +98,7 @@ def near(
     running: bool = False,
 ) -> CountRule:
     """DISTANCE or SQUARES between the shares of sums and the expected ones."""
-    listed = tuple(tuple(int(code) for code in one) for one in sums)
+    listed = tuple(tuple(int(code) for code in codes) for codes in sums)
     return CountRule(kind, listed, (float(most), *map(float, expected)), running)
 
 

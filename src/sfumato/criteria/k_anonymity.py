@@ -258,7 +258,7 @@ class KAnonymity(GroupCriterion):
         """Each set that is named, and the key that names it."""
         if self.columns is not None:
             return [("columns", self.columns)]
-        return [("sets", one) for one in self.sets or ()]
+        return [("sets", names) for names in self.sets or ()]
 
     def check_columns(self, quasi: Sequence[str]) -> None:
         for key, name in ((key, name) for key, names in self._named for name in names):

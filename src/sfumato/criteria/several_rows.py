@@ -142,7 +142,7 @@ class SeveralRows(JudgedAtEnd):
         if believed and parts.all_rows and not short.any():
             return self.unjudged("cannot_judge", f"belief: {TOO_MANY}", groups)
         if self.belief is not None and believed and not parts.all_rows:
-            strongest = np.max([one.strongest for one in found], axis=0)
+            strongest = np.max([measured.strongest for measured in found], axis=0)
             sure = strongest > self.belief + _SLACK
             if sure.any():
                 notes.append(f"more is believed of {parts.people_where(sure):,} people")

@@ -85,7 +85,7 @@ def engines_told() -> str:
 
 def open_engine(source: object, reading: Reading) -> Engine:
     """The engine for a source of rows, with the settings that it knows."""
-    holding = next((name for name, one in ENGINES.items() if one.holds(source)), None)
+    holding = next((name for name, engine in ENGINES.items() if engine.holds(source)), None)
     entry = ENGINES[reading.engine or holding or next(iter(ENGINES))]
     for setting, owners in reading.particular().items():
         if entry.name not in owners:

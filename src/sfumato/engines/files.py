@@ -201,7 +201,14 @@ def shown_path(path: Path) -> str:
 
 def packing_of(path: Path) -> Packing:
     """How a text file is packed."""
-    return next((one for one in get_args(Packing) if one and path.suffix.lower() == f".{one}"), "")
+    return next(
+        (
+            packing
+            for packing in get_args(Packing)
+            if packing and path.suffix.lower() == f".{packing}"
+        ),
+        "",
+    )
 
 
 def unpacked(path: Path) -> Any:
@@ -394,7 +401,7 @@ def partitioned(folder: Path) -> Parts:
     if not files:
         raise InputError(f"{label} holds no Parquet file")
     status = [path.stat() for path in files]
-    again = len(files) - len({(one.st_dev, one.st_ino) for one in status})
+    again = len(files) - len({(about.st_dev, about.st_ino) for about in status})
     if again:
         raise InputError(
             f"{label}: {again} of its {len(files)} files are links to others of them, whose people "

@@ -96,7 +96,7 @@ class FileForm:
                     for value, label in self.value_labels[name].items()
                     if _code(value) in codes
                 }
-                for name, codes in ((one, {*map(_code, cells[one])}) for one in cells)
+                for name, codes in ((name, {*map(_code, cells[name])}) for name in cells)
                 if name in self.value_labels
             },
         )

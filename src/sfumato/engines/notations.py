@@ -193,7 +193,11 @@ def date_forms(texts: Sequence[str]) -> list[DateForm]:
     named = [_named(text) for text in texts]
     if None not in named:
         # May is short and long.
-        told = [one for one, text in zip(named, texts, strict=True) if "may" not in text.lower()]
+        told = [
+            notation
+            for notation, text in zip(named, texts, strict=True)
+            if "may" not in text.lower()
+        ]
         forms = [DateForm(pattern) for pattern in {*(told or named)} if pattern]
     else:
         shapes = [_NUMERIC_DATE.fullmatch(text) for text in texts]

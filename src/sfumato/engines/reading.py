@@ -318,7 +318,7 @@ class Reading:
         def part(told: object) -> object:
             if not isinstance(told, Mapping):
                 return told
-            return {name: one for name, one in told.items() if name in known} or None
+            return {name: value for name, value in told.items() if name in known} or None
 
         return replace(
             self,
@@ -327,8 +327,8 @@ class Reading:
 
     def given_fields(self) -> dict[str, object]:
         """What was said: the fields that are not what they are without a word."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        plain = {one.name: one.default for one in fields(self)}
+        values = {option.name: getattr(self, option.name) for option in fields(self)}
+        plain = {option.name: option.default for option in fields(self)}
         return {
             name: value
             for name, value in values.items()
@@ -337,7 +337,7 @@ class Reading:
 
     def particular(self) -> dict[str, tuple[str, ...]]:
         """What was said that only some engines heed, and which ones."""
-        only = {one.name: one.metadata["only"] for one in fields(self)}
+        only = {option.name: option.metadata["only"] for option in fields(self)}
         return {name: only[name] for name in self.given_fields() if only[name]}
 
     def over(self, other: Reading) -> Reading:
@@ -346,14 +346,14 @@ class Reading:
 
     def about(self, *subjects: Subject) -> Reading:
         """What it says of some subjects alone."""
-        names = {one.name for one in options_about(*subjects)}
+        names = {option.name for option in options_about(*subjects)}
         said = {name: value for name, value in self.given_fields().items() if name in names}
         return Reading(**said)  # type: ignore[arg-type]  # of these fields
 
     def of_form(self, form: FileForm) -> Reading:
         """The same, of a file that is written like this, whatever was said of it."""
         plain = Reading()
-        told = {one.name: getattr(plain, one.name) for one in options_about("file")}
+        told = {option.name: getattr(plain, option.name) for option in options_about("file")}
         if form.is_text:
             told |= {"delimiter": form.delimiter, "form": form}
             told |= {} if form.encoding == "utf-8" else {"encoding": form.encoding}
@@ -412,7 +412,7 @@ def _check_known(name: str, word: str | None, allowed: Collection[str]) -> None:
 
 def options_about(*subjects: Subject) -> list[Field[object]]:
     """The fields of Reading about these subjects."""
-    return [one for one in fields(Reading) if one.metadata["subject"] in subjects]
+    return [option for option in fields(Reading) if option.metadata["subject"] in subjects]
 
 
 class FileOptions(TypedDict, total=False):

@@ -380,7 +380,7 @@ def _of_people(
 
 def _people(given: object, releases: Sequence[Release], unknown: str) -> Targets:
     """People who are given, by the quasi-identifiers of all releases."""
-    columns = tuple(dict.fromkeys(name for one in releases for name in one.regions.columns))
+    columns = tuple(dict.fromkeys(name for release in releases for name in release.regions.columns))
     people = read_targets(given, columns, unknown=unknown)
     refuse_published(people, releases, unknown)
     return people

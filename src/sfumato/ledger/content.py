@@ -163,17 +163,17 @@ def unpack(content: bytes, label: str, file: FileStamp | None = None) -> Release
     columns = head["listed"] if "listed" in head else head["columns"]
     codes = np.vstack([arrays[f"codes {place}"] for place in range(len(columns))]).astype(np.int32)
     if "listed" in head:
-        domains = tuple(_read_domain(told) for told in columns)
+        domains = tuple(_read_domain(column) for column in columns)
         told = head.get("ids")  # an earlier version did not keep them
         ids = None if told is None else BucketIds(told["column"], np.array(told["ids"]))
         regions = Buckets(domains, arrays["members"], codes, arrays["people"], numbered=ids)
     else:
-        parts = tuple(tuple(read_region(part) for part in told["parts"]) for told in columns)
+        parts = tuple(tuple(read_region(part) for part in column["parts"]) for column in columns)
         kind = REGIONS_OF[head["scheme"]]
-        regions = kind(tuple(told["name"] for told in columns), parts, codes)
+        regions = kind(tuple(column["name"] for column in columns), parts, codes)
     by_attribute = {}
-    for place, told in enumerate(head["attributes"]):
-        domain = _read_domain(told)
+    for place, attribute in enumerate(head["attributes"]):
+        domain = _read_domain(attribute)
         by_attribute[domain.name] = Groups.from_sparse(
             arrays[f"indptr {place}"],
             arrays[f"indices {place}"].astype(np.int32),
@@ -181,12 +181,12 @@ def unpack(content: bytes, label: str, file: FileStamp | None = None) -> Release
             len(domain),
             sizes=arrays[f"sizes {place}"],
             domain=domain,
-            case=told["case"],
+            case=attribute["case"],
             lists=_lists(arrays, place),
         )
     told_guarantee = head["guarantee"]
     return Release(
-        Schema([told["name"] for told in columns], list(by_attribute)),
+        Schema([column["name"] for column in columns], list(by_attribute)),
         by_attribute,
         regions,
         suppressed=head["suppressed"],

@@ -206,8 +206,8 @@ def _found(document: Any, path: Path) -> list[Item]:
     for step in path:
         found = [
             inner
-            for one in found
-            for key, inner in (enumerate(one) if isinstance(one, AoT) else _body(one))
+            for part in found
+            for key, inner in (enumerate(part) if isinstance(part, AoT) else _body(part))
             if key == step
         ]
     return found
@@ -222,21 +222,21 @@ def _body(table: object) -> list[tuple[str, Item]]:
 
 def _pieces(found: Iterable[Item]) -> Iterator[Item]:
     """The headers and the keys of tables and of all below them, or the keys themselves."""
-    for one in found:
-        if isinstance(one, AoT):
-            yield from _pieces(one)
+    for part in found:
+        if isinstance(part, AoT):
+            yield from _pieces(part)
         else:
-            yield one
-            yield from _pieces(item for _, item in _body(one))
+            yield part
+            yield from _pieces(item for _, item in _body(part))
 
 
 def _own_pieces(document: Any, table: Path) -> Iterator[Item]:
     """The header of a table and its keys; none where they do not stand below a header."""
-    for one in _found(document, table):
-        if not (isinstance(one, Table) and one.is_super_table()):
-            if isinstance(one, Table):
-                yield one
-            yield from (item for _, item in _body(one) if not isinstance(item, Table | AoT))
+    for part in _found(document, table):
+        if not (isinstance(part, Table) and part.is_super_table()):
+            if isinstance(part, Table):
+                yield part
+            yield from (item for _, item in _body(part) if not isinstance(item, Table | AoT))
 
 
 def _last(pieces: Iterable[Item]) -> Item | None:
@@ -303,16 +303,16 @@ def _written(value: object, a_line_each: bool = False) -> Any:
     """A value as tomlkit writes it, with tables in braces."""
     if isinstance(value, dict):
         table = tomlkit.inline_table()
-        for key, one in value.items():
-            table[key] = _written(one)
+        for key, part in value.items():
+            table[key] = _written(part)
         return table
     if isinstance(value, list):
         several = tomlkit.array()
-        for one in value:
+        for part in value:
             if a_line_each:
-                several.add_line(_written(one), indent="  ")
+                several.add_line(_written(part), indent="  ")
             else:
-                several.append(_written(one))
+                several.append(_written(part))
         if a_line_each:
             several.add_line(indent="")
         return several

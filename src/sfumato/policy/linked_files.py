@@ -122,7 +122,7 @@ def _link(where: str, key: str, given: object, folder: Path) -> Link | None:
                 f"{where}: {key} names a file; it cannot name {_ALSO[key]} as well "
                 f"({option!r}; allowed beside file: {', '.join(allowed)})"
             )
-        listed = not isinstance(value, list) or all(isinstance(one, str) for one in value)
+        listed = not isinstance(value, list) or all(isinstance(path, str) for path in value)
         if not isinstance(value, _KEYS[option]) or not value or not listed:
             raise PolicyError(f"{where}: {key}: {option} = {value!r} is not allowed")
     lists = {name: tuple(given[name]) for name in ("columns", "releases") if name in given}
@@ -186,7 +186,7 @@ def slot_schema(slot: Slot, schema: Schema, columns: Sequence[str] | None = None
         return schema.part(quasi, tuple(schema.sensitive))
     first = quasi[0]
     values = schema.part((first,), tuple(schema.sensitive))
-    others = {name: one for name, one in values.hierarchies.items() if name != first}
+    others = {name: hierarchy for name, hierarchy in values.hierarchies.items() if name != first}
     return replace(values, hierarchies=others, domains={**values.domains, first: "categorical"})
 
 
@@ -306,11 +306,11 @@ class Links:
             return [self._of_release("earlier", source)]
         path = Path(source if isinstance(source, str | Path) else source.path)
         if self._is_going(path):
-            return [self._of_release("earlier", one) for one in earlier.read(source)]
+            return [self._of_release("earlier", release) for release in earlier.read(source)]
         if isinstance(source, SomeOfLedger):
             return [self._of_ledger(source)]
         if earlier.was_read(source) and earlier.of_ledger(source) is None:
-            return [self._of_release("earlier", one) for one in earlier.read(source)]
+            return [self._of_release("earlier", release) for release in earlier.read(source)]
         if path.is_dir() or path.suffix == PACKED:
             stamp = FileStamp.of(path, find_manifest(path))
             return [self._relative(path) if stamp is None else self._named(stamp)]

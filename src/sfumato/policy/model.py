@@ -224,9 +224,9 @@ class Policy:
         schema = self.schema
         if schema is not None:  # in whatever order a file lists its columns
             by_column = {
-                one.name: dict(sorted(given.items()))
-                for one in fields(schema)
-                if isinstance(given := getattr(schema, one.name), Mapping)
+                declared.name: dict(sorted(given.items()))
+                for declared in fields(schema)
+                if isinstance(given := getattr(schema, declared.name), Mapping)
             }
             schema = replace(schema, **by_column)  # type: ignore[arg-type]
         told = replace(self, anonymizer=self.maker, read=Reading(), format=None, schema=schema)

@@ -159,7 +159,9 @@ def _one_line(error: ValidationError) -> str:
     """The first mistake: where it is, what is there, what is allowed."""
     mistakes = error.errors()
     # A misspelt key is also a missing one; the first tells more.
-    first = next((one for one in mistakes if one["type"] == "extra_forbidden"), mistakes[0])
+    first = next(
+        (mistake for mistake in mistakes if mistake["type"] == "extra_forbidden"), mistakes[0]
+    )
     place = [str(part) for part in first["loc"] if part not in ("str", "int", "float", "list[str]")]
     kind, context = first["type"], first.get("ctx", {})
     if kind == "extra_forbidden":
@@ -199,7 +201,7 @@ def _allowed(path: list[str]) -> list[str]:
 
 def reading_told(told: Mapping[str, object]) -> Reading:
     """What `[read]` says."""
-    kinds = {one.name: one.metadata["kind"] for one in options_about(*OF_POLICIES)}
+    kinds = {option.name: option.metadata["kind"] for option in options_about(*OF_POLICIES)}
     for key, value in told.items():
         if key not in kinds:
             raise PolicyError(f"unknown key {key!r} in [read]; {did_you_mean(key, kinds)}")
@@ -217,7 +219,7 @@ _KIND_NAMES = {str: "it must be a text", bool: "it must be true or false", int: 
 
 def _schema(model: SchemaModel, folder: Path) -> Schema:
     given = model.model_dump(exclude={"hierarchies", "limits"})
-    limits = {column: Limits(**told.model_dump()) for column, told in model.limits.items()}
+    limits = {column: Limits(**limit.model_dump()) for column, limit in model.limits.items()}
     hierarchies = {}
     for column, spec in model.hierarchies.items():
         try:
@@ -259,7 +261,7 @@ def _criterion(entry: dict[str, Any], place: int, schema: Schema | None, folder:
 def anonymizer_of(entry: Mapping[str, object]) -> Anonymizer:
     """What `[anonymizer]` names."""
     kind = ANONYMIZERS.get(str(entry.get(KIND)))
-    own = set() if kind is None else {one.name for one in fields(kind)}
+    own = set() if kind is None else {declared.name for declared in fields(kind)}
     for option in ("suppression", "utility", "format"):
         if option in entry and option not in own:
             raise PolicyError(

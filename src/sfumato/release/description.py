@@ -178,7 +178,7 @@ class NoisyCells(Regions):
 
 
 REGIONS_OF: dict[Scheme, type[Regions]] = {
-    one.scheme: one for one in (Regions, Centroids, NoisyCells)
+    description.scheme: description for description in (Regions, Centroids, NoisyCells)
 }
 
 

@@ -377,7 +377,9 @@ def _dates(low: float, high: float) -> list[float]:
         start = int(low) + step
         return [float(day) for day in range(start, max(int(high), start) + 1, step)]
     wide = months / (MOST_SHARES - 2)
-    step = next((one for one in (1, 2, 3, 6, 12) if one >= wide), 12 * math.ceil(wide / 12))
+    step = next(
+        (months for months in (1, 2, 3, 6, 12) if months >= wide), 12 * math.ceil(wide / 12)
+    )
     start = first.year * 12 + first.month - 1
     places = range(start - start % step + step, start + months + 1, step)
     return [float(dt.date(place // 12, place % 12 + 1, 1).toordinal()) for place in places]

@@ -236,7 +236,7 @@ class Groups(SparseCounts):
     def with_beside(self, beside: Beside) -> Groups:
         """The same groups, of which this is known besides: `replace(groups.beside, ...)`."""
         given = (beside.regions, beside.population, beside.published)
-        if any(one is not None and len(one) != len(self) for one in given):
+        if any(figures is not None and len(figures) != len(self) for figures in given):
             raise InputError(f"regions and population must be those of all {len(self)} groups")
         return self._same(beside, self.given_reference)
 

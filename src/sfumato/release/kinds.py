@@ -18,7 +18,7 @@ from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 
 _MANY = 20_000  # groups: fewer are judged one by one as quickly
-_OTHERS = tuple(one for one in fields(Beside) if one.name != "regions")
+_OTHERS = tuple(beside for beside in fields(Beside) if beside.name != "regions")
 _LIKES = 4  # groups a kind: with fewer nothing is gained
 
 
@@ -38,7 +38,7 @@ def kinds_of(groups: Groups) -> GroupKinds | None:
     """Groups by kind; None where they are told apart by more than counts, or little is gained."""
     if len(groups) < _MANY or groups.lists is not None or not groups.single_valued:
         return None
-    if any(getattr(groups.beside, one.name) is not None for one in _OTHERS):
+    if any(getattr(groups.beside, beside.name) is not None for beside in _OTHERS):
         return None
     of, first = groups.alike
     if _LIKES * len(first) > len(groups):

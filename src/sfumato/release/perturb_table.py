@@ -47,7 +47,11 @@ def perturb(
     """
     expect("table", table, Table, "a Table, as sf.read makes one")
     check_perturbations(perturbations, table.schema)
-    todo = {name: one for name, one in perturbations.items() if name not in table.perturbed}
+    todo = {
+        name: perturbation
+        for name, perturbation in perturbations.items()
+        if name not in table.perturbed
+    }
     for name in perturbations.keys() - todo.keys():
         if table.perturbed[name].kind != perturbations[name].kind:
             raise InputError(
@@ -176,11 +180,12 @@ def check_perturbations(perturbations: object, schema: Schema | None) -> None:
     """Refuse what is no perturbation, or of a column that may not have one."""
     if not isinstance(perturbations, Mapping):
         raise PolicyError(f"perturb = {quoted(perturbations)} is not allowed; give it by column")
-    for name, one in perturbations.items():
-        if not isinstance(one, Perturbation):
+    for name, perturbation in perturbations.items():
+        if not isinstance(perturbation, Perturbation):
             raise PolicyError(
-                f"perturb: column {name!r} has {quoted(one)}; use sf.Rounding, sf.TopBottomCoding, "
-                "sf.ColumnMicroaggregation, sf.AddedNoise, sf.Pram or sf.RankSwap"
+                f"perturb: column {name!r} has {quoted(perturbation)}; use sf.Rounding, "
+                "sf.TopBottomCoding, sf.ColumnMicroaggregation, sf.AddedNoise, sf.Pram or "
+                "sf.RankSwap"
             )
         if schema is None:
             continue
@@ -196,15 +201,19 @@ def check_perturbations(perturbations: object, schema: Schema | None) -> None:
                 f"{did_you_mean(name, allowed)}"
             )
         listed = not isinstance(schema.domains.get(name, ""), str)
-        if listed and isinstance(one, NumberPerturbation) and not isinstance(one, RankSwap):
+        if (
+            listed
+            and isinstance(perturbation, NumberPerturbation)
+            and not isinstance(perturbation, RankSwap)
+        ):
             raise PolicyError(
-                f"perturb: the values of column {name!r} are listed in domains, and {one.kind} "
-                "publishes others; declare it 'numeric' there"
+                f"perturb: the values of column {name!r} are listed in domains, and "
+                f"{perturbation.kind} publishes others; declare it 'numeric' there"
             )
-        if one.by_chance and name in schema.levels:
+        if perturbation.by_chance and name in schema.levels:
             raise PolicyError(
                 f"perturb: column {name!r} is published at a level of its hierarchy, and "
-                f"{one.kind} is undone by value; leave out its level (noise has a step)"
+                f"{perturbation.kind} is undone by value; leave out its level (noise has a step)"
             )
 
 
@@ -222,7 +231,9 @@ def _check_rows(table: Table, todo: Mapping[str, Perturbation]) -> None:
             raise SchemaError(
                 f"perturb: column {name!r} holds lists; it is to hold one value a row"
             )
-    kind = next((one.kind for one in todo.values() if not one.by_value), None)
+    kind = next(
+        (perturbation.kind for perturbation in todo.values() if not perturbation.by_value), None
+    )
     if kind is None:
         return
     if schema.count is not None:

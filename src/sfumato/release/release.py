@@ -380,8 +380,8 @@ def kept_notes(schema: Schema, perturbed: Mapping[str, Perturbation]) -> list[st
     """What is published unjudged, what was done to columns, and what bounds on them mean then."""
     as_they_are = [name for name in schema.keep if name not in perturbed]
     notes = [f"{_AS_THEY_ARE}: {', '.join(as_they_are)}"] if as_they_are else []
-    notes += [f"{name}: {one.words}" for name, one in perturbed.items()]
-    if any(one.by_chance for one in perturbed.values()):
+    notes += [f"{name}: {perturbation.words}" for name, perturbation in perturbed.items()]
+    if any(perturbation.by_chance for perturbation in perturbed.values()):
         notes.append(
             "values altered by chance are judged as published; what is believed of true ones is "
             "told of who undoes it (mechanism reader)"

@@ -345,7 +345,7 @@ def _typical(sizes: Sequence[tuple[float, int]], told: Callable[[float], str]) -
 def _days(days: float) -> str:
     """A length of time as people say it."""
     units = (("year", _YEAR), ("month", _MONTH))
-    unit, length = next((one for one in units if days >= 0.95 * one[1]), ("day", 1.0))
+    unit, length = next((named for named in units if days >= 0.95 * named[1]), ("day", 1.0))
     number = f"{round(days / length, 1 if length > 1 else 2):.6g}"
     return f"{number} {unit}{'s' * (number != '1')}"
 

@@ -74,7 +74,7 @@ def limit_findings(release: Release, schema: Schema | None = None) -> list[Limit
 
 def keeps_limits(release: Release) -> bool:
     """Whether nothing that is published breaks the limits of its schema."""
-    return not any(found.broken for found in limit_findings(release))
+    return not any(finding.broken for finding in limit_findings(release))
 
 
 def _finding(release: Release, schema: Schema, column: str, limits: Limits) -> LimitFinding:
@@ -217,7 +217,7 @@ class _CentroidRule:
 
     def __init__(self, levels: Levels) -> None:
         self._levels = levels
-        spans = [one for one in levels[levels.finest].regions if isinstance(one, Span)]
+        spans = [region for region in levels[levels.finest].regions if isinstance(region, Span)]
         self._ends = {place_of(end) for span in spans for end in (span.low, span.high)}
 
     def broken(self, region: Region) -> str:

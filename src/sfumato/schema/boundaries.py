@@ -333,7 +333,7 @@ class _Decimals(Grid):
         ends = (*low[:1], *low[-1:], *high[:1], *high[-1:])  # both rise
         digits = len(str(max((abs(int(end)) for end in ends), default=0)))
         steps = [m * 10**e for e in range(digits + 1, -1, -1) for m in (5, 2, 1)]
-        for step in [*(one for one in steps if one % self.longest == 0), self.longest]:
+        for step in [*(step for step in steps if step % self.longest == 0), self.longest]:
             if step > _LARGE and low.dtype != object:
                 continue
             point = (high[waiting] - 1) // step * step
@@ -392,7 +392,7 @@ class _Calendar(Grid):
         self._finest = str(finest)
         self.longest = _LONGEST[self._finest]
         # Weeks run through all coarser units, whose beginnings are seldom Mondays.
-        listed = ["millisecond", *(one for one in CALENDAR if one != "week")]
+        listed = ["millisecond", *(unit for unit in CALENDAR if unit != "week")]
         self._units = ["week"]
         if self._finest != "week":
             self._units = listed[listed.index(self._finest) :][::-1]

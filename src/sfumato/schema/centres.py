@@ -61,7 +61,11 @@ class Centres:
         frame = next((frame for frame in self.frames if frame.contains(value)), None)
         if frame is not None:
             near = (*wanted, *self.points.beside(wanted[0]), frame.low)
-            inside = [one for one in near if frame.contains(one) and math.isfinite(place_of(one))]
+            inside = [
+                centre
+                for centre in near
+                if frame.contains(centre) and math.isfinite(place_of(centre))
+            ]
             wanted = inside or wanted
         return next((point for point in wanted if not self._one_has(point)), wanted[0])
 

@@ -231,7 +231,7 @@ def _plain(name: str, raw: pa.Array) -> pa.Array:
         except pa.ArrowInvalid:  # numbers beyond 64 signed bits are codes, not quantities
             return raw.cast(pa.string())
     if pa.types.is_decimal(kind):
-        return number_array([None if one is None else str(one) for one in raw.to_pylist()])
+        return number_array([None if number is None else str(number) for number in raw.to_pylist()])
     if pa.types.is_floating(kind):
         floats = pc.add(raw.cast(pa.float64()), 0.0)  # -0.0 is 0.0
         return pc.if_else(pc.is_nan(floats), None, floats)  # NaN is how frames spell NULL

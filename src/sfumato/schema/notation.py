@@ -99,8 +99,8 @@ def write_list(values: Sequence[Value], form: str) -> str | None:
 def looks_like_json(texts: Sequence[str]) -> bool:
     """Whether texts nobody has declared are JSON lists; `[20, 30]` may as well be a range."""
     lists = [_read_json(text) if text.lstrip().startswith("[") else None for text in texts[:100]]
-    return all(found is not None for found in lists) and any(
-        found is not None and not _may_be_range(found) for found in lists
+    return all(parts is not None for parts in lists) and any(
+        parts is not None and not _may_be_range(parts) for parts in lists
     )
 
 

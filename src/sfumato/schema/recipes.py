@@ -274,7 +274,7 @@ class Masking(Hierarchy):
 
     def __post_init__(self) -> None:
         lengths = list(self.keep)
-        whole = all(isinstance(one, int) and not isinstance(one, bool) for one in lengths)
+        whole = all(isinstance(length, int) and not isinstance(length, bool) for length in lengths)
         if not whole or min(lengths, default=1) < 1 or lengths != sorted(set(lengths))[::-1]:
             raise SchemaError(
                 f"mask: keep = {quoted(lengths)} is not allowed; give the numbers of characters "

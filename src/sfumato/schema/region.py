@@ -248,7 +248,7 @@ def meaning(region: Region) -> Hashable:
     if isinstance(region, Span):
         low, high = place_of(region.low), place_of(region.high)
         if low == high and region.low_closed and region.high_closed:
-            specials = frozenset(text_of(one) for one in region.beside if one is not None)
+            specials = frozenset(text_of(value) for value in region.beside if value is not None)
             return frozenset({text_of(region.low)}) | specials, None in region.beside
         dated = isinstance(region.low, dt.date) or isinstance(region.high, dt.date)
         return (
@@ -302,7 +302,9 @@ def codes_inside(
         run = _run_on_axis(part, axis, domain)
         if run is None:
             run = _run(part, domain.values[:present])
-        beside = [code for code, one in enumerate(domain.specials, present) if one in part.beside]
+        beside = [
+            code for code, special in enumerate(domain.specials, present) if special in part.beside
+        ]
         inside[number] = [*run, *beside] if beside else run
     listed = [(number, inside[number]) for number in used.tolist() if number in inside]
     return listed + masks.codes_inside(domain)

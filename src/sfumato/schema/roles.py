@@ -293,12 +293,16 @@ class Schema:
             keep=keep,
             insist=[name for name in self.insist if name in {*known, *keep}],
             nulls=self.nulls,
-            hierarchies={name: one for name, one in self.hierarchies.items() if name in known},
-            domains={name: one for name, one in self.domains.items() if name in known},
-            units={name: one for name, one in self.units.items() if name in set(quasi)},
-            limits={name: one for name, one in self.limits.items() if name in set(quasi)},
-            levels={name: one for name, one in self.levels.items() if name in set(sensitive)},
-            lists={name: one for name, one in self.lists.items() if name in set(sensitive)},
+            hierarchies={
+                name: hierarchy for name, hierarchy in self.hierarchies.items() if name in known
+            },
+            domains={name: domain for name, domain in self.domains.items() if name in known},
+            units={name: unit for name, unit in self.units.items() if name in set(quasi)},
+            limits={name: limit for name, limit in self.limits.items() if name in set(quasi)},
+            levels={name: level for name, level in self.levels.items() if name in set(sensitive)},
+            lists={
+                name: separator for name, separator in self.lists.items() if name in set(sensitive)
+            },
             several=self.several,
         )
 
@@ -307,10 +311,12 @@ class Schema:
         return replace(
             self,
             quasi=[name for name in self.quasi if name != column],
-            hierarchies={name: one for name, one in self.hierarchies.items() if name != column},
-            domains={name: one for name, one in self.domains.items() if name != column},
-            units={name: one for name, one in self.units.items() if name != column},
-            limits={name: one for name, one in self.limits.items() if name != column},
+            hierarchies={
+                name: hierarchy for name, hierarchy in self.hierarchies.items() if name != column
+            },
+            domains={name: domain for name, domain in self.domains.items() if name != column},
+            units={name: unit for name, unit in self.units.items() if name != column},
+            limits={name: limit for name, limit in self.limits.items() if name != column},
         )
 
     def hierarchy(self, column: str) -> Hierarchy:

@@ -155,7 +155,7 @@ def informations(counts: Counts, target: str) -> Floats:
         alone = [np.bincount(codes, people), np.bincount(learnt.of_tuple, people)]
         pairs, place = np.unique(codes * learnt.classes + learnt.of_tuple, return_inverse=True)
         both = np.bincount(place.reshape(-1), people, minlength=len(pairs))
-        cells = [one[one > 0].astype(np.float64) for one in (*alone, both)]
+        cells = [counts[counts > 0].astype(np.float64) for counts in (*alone, both)]
         of_column, of_target, together = (_entropy(cell) for cell in cells)
         degrees = len(cells[2]) - len(cells[0]) - len(cells[1]) + 1
         chance = degrees / (2 * people.sum())

@@ -226,7 +226,7 @@ class View:
 
     def totals(self, figures: list[Floats]) -> list[float]:
         """The same, each column's alone."""
-        ends = np.cumsum([len(one) for one in figures])
+        ends = np.cumsum([len(figure) for figure in figures])
         people = np.split(self.margins, ends[:-1])
         return [_weighed(figure, shown) for figure, shown in zip(figures, people, strict=True)]
 

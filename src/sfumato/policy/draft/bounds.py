@@ -231,7 +231,7 @@ def adversary_block(
     sensitive: dict[str, tuple[RoleGuess, Fit]], rows: int
 ) -> tuple[str, tuple[str, ...], list[str]] | None:
     """What it is, advice on its keys, its lines; about the first column with one value a person."""
-    single = [name for name, (found, _) in sensitive.items() if found.profile.what != "list"]
+    single = [name for name, (guess, _) in sensitive.items() if guess.profile.what != "list"]
     if not single:
         return None
     adversary = f'{{ shape = "table", stubbornness = {max(rows, 1)} }}'
@@ -274,11 +274,11 @@ def bounds(
     several rows, which are published one by one; `k`: how many are to look alike.
     """
     listed = [_indistinguishable(k, unlinked=unlinked)]
-    for name, (found, fit) in sensitive.items():
-        if found.profile.what == "list" or name in several:
+    for name, (guess, fit) in sensitive.items():
+        if guess.profile.what == "list" or name in several:
             continue  # people have several values: the criteria below are defined for one
         kinds = {bound.keys["kind"] for bound in listed}
-        listed += _of(name, found, fit, kinds)
+        listed += _of(name, guess, fit, kinds)
     return listed
 
 

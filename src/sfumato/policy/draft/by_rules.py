@@ -127,8 +127,8 @@ class DraftRules:
         if isinstance(self.rules, PublicFile):
             listed += [
                 _outside(name, rows)
-                for name, (found, _) in sensitive.items()
-                if name not in several and found.profile.what != "list"
+                for name, (guess, _) in sensitive.items()
+                if name not in several and guess.profile.what != "list"
             ]
         return listed
 

@@ -52,7 +52,7 @@ def role_in(schema: Mapping[str, object], column: str) -> str:
 
 def _named(schema: Mapping[str, object], role: str) -> list[str]:
     given = schema.get(role, [])
-    return [given] if isinstance(given, str) else [str(one) for one in given]  # type: ignore[attr-defined]
+    return [given] if isinstance(given, str) else [str(column) for column in given]  # type: ignore[attr-defined]
 
 
 def change_roles(
@@ -88,7 +88,7 @@ def _change(text: str, profile: Profile, role: str) -> str:
         return text
     for listed in _LISTS:
         if name in _named(schema, listed):
-            _set_list(edit, listed, [one for one in _named(schema, listed) if one != name])
+            _set_list(edit, listed, [column for column in _named(schema, listed) if column != name])
     for single in _SINGLE:
         if schema.get(single) == name:
             edit.remove("schema", single)
@@ -104,10 +104,12 @@ def _change(text: str, profile: Profile, role: str) -> str:
         other = schema.get(role)
         edit.set("schema", role, value=name, note=note_lines(_ABOUT[role]))
         if isinstance(other, str) and role in ("person", "household"):
-            dropped = [one for one in _named(schema, "identifiers") if one != name]
+            dropped = [column for column in _named(schema, "identifiers") if column != name]
             _set_list(edit, "identifiers", [*dropped, other])
     elif role != "none":
-        _set_list(edit, role, [*(one for one in _named(schema, role) if one != name), name])
+        _set_list(
+            edit, role, [*(column for column in _named(schema, role) if column != name), name]
+        )
     if role == "quasi":
         _set_fit(edit, name, fit_quasi(profile))
     elif role == "sensitive":
@@ -116,7 +118,7 @@ def _change(text: str, profile: Profile, role: str) -> str:
         guessed = RoleGuess(profile, "sensitive", "")
         required = edit.content().get("require", [])
         assert isinstance(required, list)
-        there = {one.get("kind") for one in required if isinstance(one, dict)}
+        there = {criterion.get("kind") for criterion in required if isinstance(criterion, dict)}
         for bound in bounds({name: (guessed, fit)}):
             if bound.keys["kind"] != "k-anonymity" or "k-anonymity" not in there:
                 edit.append("require", entries=bound.keys, note=note_lines(bound.why))
@@ -145,7 +147,9 @@ def _forget_elsewhere(edit: PolicyText, name: str, role: str) -> None:
         schema = content.get("schema", {})
         assert isinstance(schema, dict)
         if name in _named(schema, "insist"):
-            _set_list(edit, "insist", [one for one in _named(schema, "insist") if one != name])
+            _set_list(
+                edit, "insist", [column for column in _named(schema, "insist") if column != name]
+            )
     if role not in ("sensitive", "keep"):
         edit.remove("perturb", name)
     use = content.get("use")
@@ -168,10 +172,10 @@ def _set_fit(edit: PolicyText, name: str, fit: Fit) -> None:
 
 def _set_recipe(edit: PolicyText, name: str, recipe: Hierarchy, why: str) -> None:
     entries: dict[str, object] = {"kind": recipe.kind}
-    for one in fields(recipe):  # type: ignore[arg-type]
-        value = getattr(recipe, one.name)
-        if value not in (None, ()) and (one.name, value) != ("origin", 0):
-            entries[one.name] = value
+    for option in fields(recipe):  # type: ignore[arg-type]
+        value = getattr(recipe, option.name)
+        if value not in (None, ()) and (option.name, value) != ("origin", 0):
+            entries[option.name] = value
     note = note_lines(f"{why[0].upper()}{why[1:]}.") if why else []
     edit.set_table("schema", "hierarchies", name, entries=entries, note=note)
 

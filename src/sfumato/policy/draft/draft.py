@@ -64,14 +64,14 @@ def settle(sample: Sample, roles: Roles) -> Roles:
 
     def settled(judged: Judged) -> Judged:
         kept: Judged = {}
-        for name, (found, fit) in judged.items():
+        for name, (guess, fit) in judged.items():
             if _fits(sample, name, fit, values[name]):
-                kept[name] = found, fit
+                kept[name] = guess, fit
             elif fit.finest is None and _fits(sample, name, plain(), values[name]):
-                asked = found.question or "some values are not what most are: all are categories"
-                kept[name] = replace(found, question=asked), plain()
+                asked = guess.question or "some values are not what most are: all are categories"
+                kept[name] = replace(guess, question=asked), plain()
             else:
-                others[name] = RoleGuess(found.profile, "none", "its values cannot be read")
+                others[name] = RoleGuess(guess.profile, "none", "its values cannot be read")
         return kept
 
     quasi, sensitive = settled(roles.quasi), settled(roles.sensitive)
@@ -259,11 +259,11 @@ def draft_of(examined: Examined, asked: DraftRules = NO_RULES) -> Draft:
     written = _written(registered, examined.reading).given_fields()
 
     def page(tried: Rehearsal, told: Sequence[OwnersQuestion]) -> str:
-        return write(sample, roles, written, [one.text for one in told], tried, asked)
+        return write(sample, roles, written, [question.text for question in told], tried, asked)
 
     tried = rehearse(sample, roles, Draft(page(Rehearsal(), questions), ()).policy)
     questions = [*map(OwnersQuestion, tried.questions), *questions]
-    text, words = page(tried, questions), tuple(one.text for one in questions)
+    text, words = page(tried, questions), tuple(question.text for question in questions)
     draft = Draft(text, words, tried.stage, sample.rows, roles, tuple(questions))
     assert draft.policy.schema is not None  # a draft that is no policy is our mistake, not hers
     return draft
@@ -272,16 +272,16 @@ def draft_of(examined: Examined, asked: DraftRules = NO_RULES) -> Draft:
 def _scanned(sample: Sample, roles: Roles) -> Roles:
     """The roles with what was found in columns of free text, as numbers of cells."""
     others = dict(roles.others)
-    naming = [found.name for found in [*roles.having("identifiers"), *roles.having("person")]]
-    for name, found in roles.others.items():
-        if found.question != FREE_TEXT_ASKED:
+    naming = [guess.name for guess in [*roles.having("identifiers"), *roles.having("person")]]
+    for name, guess in roles.others.items():
+        if guess.question != FREE_TEXT_ASKED:
             continue
         kind = sample.source.types[name]
         column = ColumnCells(name, "", kind, sample.engine, sample.source)
         told = (
             f"{FREE_TEXT_ASKED} ({FreeText.of(column, naming).told}). To publish it all the same "
         )
-        others[name] = replace(found, question=f"{told}list it in keep and in insist")
+        others[name] = replace(guess, question=f"{told}list it in keep and in insist")
         column.forget()
     return replace(roles, others=others)
 
@@ -346,12 +346,12 @@ def _coded(found: Mapping[str, Sequence[str]]) -> list[OwnersQuestion]:
 def _questions(roles: Roles, doubted: list[str]) -> list[OwnersQuestion]:
     """What only the owner can answer, the weightiest first."""
     asked = roles.having("person")
-    asked += [found for found, _ in [*roles.sensitive.values(), *roles.quasi.values()]]
-    asked += [found for found in roles.others.values() if found.role != "person"]
+    asked += [guess for guess, _ in [*roles.sensitive.values(), *roles.quasi.values()]]
+    asked += [guess for guess in roles.others.values() if guess.role != "person"]
     together: dict[str, list[str]] = {}
-    for found in asked:
-        if found.question and not (found.question == FOREIGN_DATES and found.name in doubted):
-            together.setdefault(found.question, []).append(found.name)
+    for guess in asked:
+        if guess.question and not (guess.question == FOREIGN_DATES and guess.name in doubted):
+            together.setdefault(guess.question, []).append(guess.name)
     questions = [
         OwnersQuestion(f"{_listed(names)}: {question}", "role", tuple(names))
         for question, names in together.items()

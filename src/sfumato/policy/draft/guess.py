@@ -181,13 +181,13 @@ FOREIGN_DATES = (
 def missing_marks(profiles: Sequence[Profile]) -> dict[str, list[str]]:
     """The columns of text with marks that stand for no value, where most cells are none of them."""
     marked = {}
-    for found in profiles:
-        counts = dict(zip(found.values, found.counts.tolist(), strict=True))
+    for profile in profiles:
+        counts = dict(zip(profile.values, profile.counts.tolist(), strict=True))
         marks = [value for value in counts if isinstance(value, str)]
         marks = [value for value in marks if value.strip() in MISSING_MARKS]
-        few = 2 * sum(counts[mark] for mark in marks) < found.present
-        if marks and few and found.what == "text":
-            marked[found.name] = sorted({mark.strip() for mark in marks})
+        few = 2 * sum(counts[mark] for mark in marks) < profile.present
+        if marks and few and profile.what == "text":
+            marked[profile.name] = sorted({mark.strip() for mark in marks})
     return marked
 
 
@@ -198,17 +198,17 @@ _CODE_ROWS = 3  # rows that each of them has at least: what one person has may b
 def special_codes(profiles: Sequence[Profile]) -> dict[str, list[str]]:
     """The columns of numbers or dates with a few words among them, each in several rows."""
     coded = {}
-    for found in profiles:
-        if found.what != "text":
+    for profile in profiles:
+        if profile.what != "text":
             continue
-        texts = [str(value).strip() for value in found.values]
-        rows = list(zip(texts, found.counts.tolist(), strict=True))
+        texts = [str(value).strip() for value in profile.values]
+        rows = list(zip(texts, profile.counts.tolist(), strict=True))
         words = sorted({text for text in texts if not any(map(str.isdigit, text))})
         others = sorted({*texts} - {*words})
         common = all(n >= _CODE_ROWS for text, n in rows if text in words)
         few = 0 < len(words) <= _MOST_CODES and len(others) >= max(3, len(words))
         if few and common and _on_a_scale(others):
-            coded[found.name] = words
+            coded[profile.name] = words
     return coded
 
 

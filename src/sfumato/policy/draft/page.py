@@ -121,13 +121,13 @@ def _schema(roles: Roles) -> list[str]:
         "Strike out what the release does not need: fewer of them leave more detail in the others."
     )
     lines += _list(
-        "quasi", [(found, quasi_reason(found, roles)) for found, _ in roles.quasi.values()]
+        "quasi", [(guess, quasi_reason(guess, roles)) for guess, _ in roles.quasi.values()]
     )
     lines += [""]
     if roles.sensitive:
         lines += note_lines("Sensitive: what nobody may learn about a person from the release.")
         lines += _list(
-            "sensitive", [(found, found.why + "?") for found, _ in roles.sensitive.values()]
+            "sensitive", [(guess, guess.why + "?") for guess, _ in roles.sensitive.values()]
         )
     else:
         lines += note_lines(
@@ -138,7 +138,7 @@ def _schema(roles: Roles) -> list[str]:
     named = roles.having("identifiers")
     if named:
         lines += ["", *note_lines("Identifiers: dropped before anything else.")]
-        lines += _list("identifiers", [(found, found.why) for found in named])
+        lines += _list("identifiers", [(guess, guess.why) for guess in named])
     lines += _numbers(roles)
     lines += [""]
     lines += note_lines(
@@ -168,7 +168,7 @@ def _list(key: str, entries: Iterable[tuple[RoleGuess, str]]) -> list[str]:
     """An array, one column a line, with the reason behind it."""
     return [
         f"{key} = [",
-        *(f"  {toml_value(found.name)},  # {reason}" for found, reason in entries),
+        *(f"  {toml_value(guess.name)},  # {reason}" for guess, reason in entries),
         "]",
     ]
 
@@ -181,7 +181,7 @@ def _numbers(roles: Roles) -> list[str]:
         if listed:
             lines += ["", *note_lines(f"{listed[0].why[0].upper()}{listed[0].why[1:]}.")]
             active = "" if role == "person" else "# "
-            lines += [f"{active}{role} = {toml_value(found.name)}" for found in listed]
+            lines += [f"{active}{role} = {toml_value(guess.name)}" for guess in listed]
         if role == "person" and listed and roles.unlinked:
             lines += note_lines(
                 "Her rows differ in what is known of her: each is published by itself, and nothing "
@@ -193,10 +193,10 @@ def _numbers(roles: Roles) -> list[str]:
 
 def _unpublished(roles: Roles) -> list[str]:
     reasons: dict[str, list[str]] = {}
-    for found in roles.others.values():
-        if found.role in ("none", "candidate"):
-            why = found.why or adds_little(roles)
-            reasons.setdefault(why, []).append(toml_value(found.name))
+    for guess in roles.others.values():
+        if guess.role in ("none", "candidate"):
+            why = guess.why or adds_little(roles)
+            reasons.setdefault(why, []).append(toml_value(guess.name))
     if not reasons:
         return []
     lines = note_lines(
@@ -249,7 +249,10 @@ def _hierarchies(roles: Roles) -> list[list[str]]:
             "every value its labels, from fine to coarse, such as "
             '"widowed" = ["was married", "not married"]; `sfumato hierarchy` proposes some.'
         )
-    return [note_lines(comment), *(_hierarchy(name, *found) for name, found in judged.items())]
+    return [
+        note_lines(comment),
+        *(_hierarchy(name, *guess_and_fit) for name, guess_and_fit in judged.items()),
+    ]
 
 
 def _commented_limits(roles: Roles) -> list[str]:

@@ -41,34 +41,34 @@ class Several:
 
 def find_person(sample: Sample, guesses: dict[str, RoleGuess]) -> None:
     """Give one column the role `person` if any deserves it; the others stay identifiers."""
-    said = [found for found in guesses.values() if found.role == "person"]
+    said = [guess for guess in guesses.values() if guess.role == "person"]
     said.sort(key=lambda found: found.profile.says != "person")
     if not said:
-        candidates = [found for found in guesses.values() if _may_be_key(found)]
+        candidates = [guess for guess in guesses.values() if _may_be_key(guess)]
         said = [
-            agreed_person(found.profile, agreeing)
-            for found in candidates
-            if (agreeing := _agreeing(sample, found.profile, guesses))
-            and (found.profile.says != "household" or _one_body(guesses, agreeing))
+            agreed_person(candidate.profile, agreeing)
+            for candidate in candidates
+            if (agreeing := _agreeing(sample, candidate.profile, guesses))
+            and (candidate.profile.says != "household" or _one_body(guesses, agreeing))
         ]
         lasting = _lasting(guesses)
         if not said and lasting:  # a number that could be a measure: all that lasts must agree
             said = [
-                agreed_person(found.profile, agreeing)
-                for found in guesses.values()
-                if _may_be_key(found, "candidate")
-                and len(agreeing := _agreeing(sample, found.profile, guesses, known=True)) > 1
-                and lasting - {found.name} <= set(agreeing)
+                agreed_person(guess.profile, agreeing)
+                for guess in guesses.values()
+                if _may_be_key(guess, "candidate")
+                and len(agreeing := _agreeing(sample, guess.profile, guesses, known=True)) > 1
+                and lasting - {guess.name} <= set(agreeing)
             ]
         if not said and not lasting:  # nothing speaks against an id that repeats
-            ids = [found for found in candidates if found.profile.says == "id"]
-            said = [agreed_person(found.profile, []) for found in ids]
+            ids = [candidate for candidate in candidates if candidate.profile.says == "id"]
+            said = [agreed_person(candidate.profile, []) for candidate in ids]
         said.sort(key=lambda found: found.profile.distinct)
-    for found in said[:1]:
-        guesses[found.name] = found
-    for found in said[1:]:
+    for key in said[:1]:
+        guesses[key.name] = key
+    for key in said[1:]:
         asked = f"does it name the person, rather than {toml_value(said[0].name)}?"
-        guesses[found.name] = replace(found, role="identifiers", question=asked)
+        guesses[key.name] = replace(key, role="identifiers", question=asked)
 
 
 def _one_body(guesses: dict[str, RoleGuess], agreeing: list[str]) -> bool:
@@ -97,29 +97,29 @@ def _agreeing(
     Those that last, if there are any; `known`: also others that an outsider may know, such as age.
     """
     others = [
-        found.profile
-        for found in guesses.values()
-        if found.role in ("known", "candidate", "identifiers")
-        and found.name != key.name
-        and found.profile.what not in ("list", "unusable")
-        and found.profile.share < NEARLY_ALL
+        guess.profile
+        for guess in guesses.values()
+        if guess.role in ("known", "candidate", "identifiers")
+        and guess.name != key.name
+        and guess.profile.what not in ("list", "unusable")
+        and guess.profile.share < NEARLY_ALL
     ]
     lasting = _lasting(guesses)
     elsewhere = [other for other in others if not (other.topic and other.topic.name in _PLACES)]
     if known:
-        lasting |= {one.name for one in elsewhere if guesses[one.name].role == "known"}
-    tested = [one for one in others if one.name in lasting] if lasting else elsewhere
-    return [one.name for one in tested if _agrees(sample, key, one)]
+        lasting |= {profile.name for profile in elsewhere if guesses[profile.name].role == "known"}
+    tested = [profile for profile in others if profile.name in lasting] if lasting else elsewhere
+    return [profile.name for profile in tested if _agrees(sample, key, profile)]
 
 
 def _lasting(guesses: dict[str, RoleGuess]) -> set[str]:
     """Columns that are the same on all rows of a person."""
     return {
-        found.name
-        for found in guesses.values()
-        if found.role in ("known", "identifiers")
-        and found.profile.topic is not None
-        and found.profile.topic.name in _LASTING
+        guess.name
+        for guess in guesses.values()
+        if guess.role in ("known", "identifiers")
+        and guess.profile.topic is not None
+        and guess.profile.topic.name in _LASTING
     }
 
 

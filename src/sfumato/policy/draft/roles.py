@@ -207,11 +207,11 @@ class Roles:
     unlinked: bool = False  # a person's rows differ in what is known, and are published one by one
 
     def having(self, role: str) -> list[RoleGuess]:
-        return [found for found in self.others.values() if found.role == role]
+        return [guessed for guessed in self.others.values() if guessed.role == role]
 
     @property
     def person(self) -> str | None:
-        return next((found.name for found in self.having("person")), None)
+        return next((person.name for person in self.having("person")), None)
 
 
 def decide(sample: Sample, profiles: Sequence[Profile], asked: DraftRules) -> Roles:
@@ -269,10 +269,10 @@ def _one_look_each(
 
     What differs and is not known by its name is left out where all else is the same.
     """
-    person = next((found for found in guesses.values() if found.role == "person"), None)
+    person = next((guessed for guessed in guesses.values() if guessed.role == "person"), None)
     if person is None:
         return None
-    sensitive = [name for name, found in guesses.items() if found.role == "sensitive"]
+    sensitive = [name for name, guessed in guesses.items() if guessed.role == "sensitive"]
     single = [name for name in sensitive if guesses[name].profile.what != "list"]
     several = between_rows(sample, person.profile, [*known, *others, *single])
     differing = {*several.differing}
@@ -285,15 +285,19 @@ def _one_look_each(
 def _enough_sensitive(guesses: dict[str, RoleGuess], sample: Sample) -> None:
     sensitive = [g for g in guesses.values() if g.role == "sensitive"]
     person = any(g.role == "person" for g in guesses.values())
-    for one in sensitive:
-        if one.profile.what == "list" and (person or sample.rows >= MANY_ROWS):
+    for guessed in sensitive:
+        if guessed.profile.what == "list" and (person or sample.rows >= MANY_ROWS):
             # The audit could not combine lists with these.
             why = "a list, which can be judged only in a smaller table without a person column"
-            guesses[one.name] = RoleGuess(one.profile, "none", why, f"{why}; unnest it to rows")
+            guesses[guessed.name] = RoleGuess(
+                guessed.profile, "none", why, f"{why}; unnest it to rows"
+            )
     sensitive = [g for g in guesses.values() if g.role == "sensitive"]
-    for one in sensitive[MOST_SENSITIVE:]:
-        why = f"{one.why}; {MOST_SENSITIVE} sensitive columns are enough to begin with"
-        guesses[one.name] = RoleGuess(one.profile, "none", why, f"{one.why}: is it needed too?")
+    for guessed in sensitive[MOST_SENSITIVE:]:
+        why = f"{guessed.why}; {MOST_SENSITIVE} sensitive columns are enough to begin with"
+        guesses[guessed.name] = RoleGuess(
+            guessed.profile, "none", why, f"{guessed.why}: is it needed too?"
+        )
 
 
 def _resort(guesses: dict[str, RoleGuess], sample: Sample) -> list[str]:
@@ -325,14 +329,14 @@ def _drop_followers(
 
     A city beside its zip code would give away the digits that a mask hides.
     """
-    for one in known[:_COMPARED]:
+    for column in known[:_COMPARED]:
         for other in [*known, *others]:
-            if other == one or one not in known or other not in [*known, *others]:
+            if other == column or column not in known or other not in [*known, *others]:
                 continue
-            if not measured.determines(one, other):
+            if not measured.determines(column, other):
                 continue
-            finer = _prefers_coarser(guesses, measured, one, other) and other in known
-            gone, stays = (one, other) if finer else (other, one)
+            finer = _prefers_coarser(guesses, measured, column, other) and other in known
+            gone, stays = (column, other) if finer else (other, column)
             spelt = toml_value(stays)
             why = (
                 f"a finer form of {spelt}"

@@ -222,9 +222,15 @@ class PublicFile(RuleSet):
         yield text_paragraph(judged, FREE_TEXT)
         yield self._kept(judged)
         yield _smallest(judged, self.k)
-        values = [one for one in judged.criteria if one.reads_values and not one.about_identity]
+        values = [
+            criterion
+            for criterion in judged.criteria
+            if criterion.reads_values and not criterion.about_identity
+        ]
         yield self._bounded(judged, "values", "every sensitive column is bounded", values)
-        priors: list[Criterion] = [one for one in values if isinstance(one, EpsilonPrivacy)]
+        priors: list[Criterion] = [
+            criterion for criterion in values if isinstance(criterion, EpsilonPrivacy)
+        ]
         statement = "nobody with statistics from outside learns much"
         yield self._bounded(judged, "outside knowledge", statement, priors)
 
@@ -246,9 +252,13 @@ class PublicFile(RuleSet):
         verdicts = dict(zip(map(id, judged.criteria), judged.verdicts, strict=True))
         found = []
         for column in sensitive:
-            about = [one for one in criteria if column in (one.sensitive or column, *one.joint)]
+            about = [
+                criterion
+                for criterion in criteria
+                if column in (criterion.sensitive or column, *criterion.joint)
+            ]
             if not about:
                 found.append(Against(f"{column}: the policy requires nothing of it"))
-            elif not any(verdicts[id(one)].holds for one in about):
+            elif not any(verdicts[id(criterion)].holds for criterion in about):
                 found.append(Against(f"{column}: {about[0].name} does not hold"))
         return settled(name, statement, found)

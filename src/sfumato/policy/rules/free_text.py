@@ -56,7 +56,11 @@ def text_paragraph(judged: JudgedRelease, name: str) -> Paragraph:
     statement = "no column in which anything may stand"
     if judged.handed_out is None:
         return unread(name, statement)
-    texts = [FreeText.of(one) for one in judged.columns if one.is_text and one.counts.is_free_text]
+    texts = [
+        FreeText.of(column)
+        for column in judged.columns
+        if column.is_text and column.counts.is_free_text
+    ]
     told = (f"{text.column}: {text.told}" for text in texts)
     return settled(name, statement, (Against(reason, sure=False) for reason in told))
 

@@ -206,7 +206,9 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
         notes.append(
             f"the whole table's distribution is not known{reason}; the published one stands in"
         )
-    perturbed = {one.name: one.perturbed for one in manifest.columns if one.perturbed is not None}
+    perturbed = {
+        column.name: column.perturbed for column in manifest.columns if column.perturbed is not None
+    }
     if perturbed:  # the file alone did not say so
         as_they_stood = kept_notes(release.schema, {})
         notes = [note for note in notes if note not in as_they_stood]
@@ -322,13 +324,13 @@ def _fits(groups: Groups, weights: object, suppressed: int) -> bool:
         for weight in weights.values()
     ):
         return False
-    if any(not 0 <= one < MOST_PEOPLE for one in weights.values()):
+    if any(not 0 <= weight < MOST_PEOPLE for weight in weights.values()):
         return False
     # Until now the published counts stood in.
     published = dict.fromkeys(weights, 0.0)
     published |= dict(zip(groups.values, groups.reference.tolist(), strict=True))
     left = [weights[value] - published[value] for value in weights]
-    if any(one < 0 for one in left):
+    if any(count < 0 for count in left):
         return False
     if groups.case == "single" or not suppressed:
         return bool(np.isclose(sum(left), suppressed, rtol=0, atol=0.5))

@@ -53,8 +53,8 @@ def fitting_everybody(placement: Placement, regions: Regions, *, missing: bool) 
     release = count_release(shared, regions, disjoint=False)
     everyone = groups_of(placement, np.zeros_like(placement.groups), 1)
     counted = {
-        name: one.with_beside(replace(one.beside, everyone=everyone[name]))
-        for name, one in release.by_attribute.items()
+        name: groups.with_beside(replace(groups.beside, everyone=everyone[name]))
+        for name, groups in release.by_attribute.items()
     }
     group = np.full(len(placement.counts), -1, dtype=np.int64)
     group[placement.tuples] = placement.groups  # by the groups of their own descriptions

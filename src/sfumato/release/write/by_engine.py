@@ -51,7 +51,9 @@ def group_blocks(regions: Regions, weights: Floats | None = None) -> Iterator[pa
 
 def _smallest(size: int) -> npt.DTypeLike:
     """The smallest type for numbers below this: the engine copies and sorts what it is given."""
-    return next(one for one in (np.int8, np.int16, np.int32, np.int64) if size <= np.iinfo(one).max)
+    return next(
+        width for width in (np.int8, np.int16, np.int32, np.int64) if size <= np.iinfo(width).max
+    )
 
 
 def people_with_kept(table: Table, placed: str, scratch: Scratch) -> str:
@@ -171,12 +173,12 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
         ]
         labels += [
             shown_values(
-                one,
-                release.groups_for(one.name).indices,
-                (lists or {}).get(one.name),
-                declared.get(one.name),
+                attribute,
+                release.groups_for(attribute.name).indices,
+                (lists or {}).get(attribute.name),
+                declared.get(attribute.name),
             )
-            for one in table.counts.sensitive
+            for attribute in table.counts.sensitive
         ]
         kept = _kept_types(table)
         weighed = [pa.field(str(table.schema.weight), pa.float64())] if by_group else []
@@ -187,7 +189,7 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
         text = _select(scratch, people, groups, labels, table, release.regions.columns)
         names = [*regions.columns, *table.schema.sensitive]
         fields = [pa.field(name, label.type) for name, label in zip(names, labels, strict=True)]
-        width = sum(one.nbytes // max(len(one), 1) + 1 for one in labels)
+        width = sum(label.nbytes // max(len(label), 1) + 1 for label in labels)
         width += _KEPT * len([*kept, *weighed])
         yield EngineRows(
             engine=table.engine,
@@ -245,11 +247,11 @@ def _select(
     weighed = [f"{groups}.w"] if schema.publish_weight == "group" else []
     own = [*kept, *weighed]
     outside += [f"x{place}" for place in range(len(inside), len(inside) + len(own))]
-    inside = [named(one, f"x{place}") for place, one in enumerate([*inside, *own])]
+    inside = [named(column, f"x{place}") for place, column in enumerate([*inside, *own])]
     inside += [] if schema.kept else [f"{people}.n AS n"]
     order = ", ".join([f"{groups}.place", *sensitive, *kept])
     ordered = f"({select(inside, joins)} ORDER BY {order}) AS ordered"
     names = [*columns, *schema.sensitive, *schema.kept, *([str(schema.weight)] if weighed else [])]
     names = _engine_names(names)
-    listed = [named(one, name) for one, name in zip(outside, names, strict=True)]
+    listed = [named(column, name) for column, name in zip(outside, names, strict=True)]
     return select(listed, ordered if schema.kept else engine.repeated(ordered, "n"))

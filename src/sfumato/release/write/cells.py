@@ -190,10 +190,12 @@ def typed(values: Sequence[Value], declared: Declared | None) -> pa.Array:
     words = sum(isinstance(value, str) for value in known)
     if 0 < words < len(known):  # special codes beside numbers or dates
         plain = [None if value is None else text_of(value) for value in values]
-    elif any(isinstance(value, float) for value in known) and all(_is_whole(one) for one in known):
+    elif any(isinstance(value, float) for value in known) and all(
+        _is_whole(value) for value in known
+    ):
         plain = [int(value) if isinstance(value, float) else value for value in values]
     elif any(isinstance(value, dt.datetime) for value in known):
-        midnights = all(_is_midnight(one) for one in known)
+        midnights = all(_is_midnight(moment) for moment in known)
         plain = [_day(value) if midnights else _moment(value) for value in values]
     return pa.array(plain)
 

@@ -244,7 +244,7 @@ def _manifest(
         if name and not groups.single_valued and groups.beside.unlinked is None
         if release.by_row is None
     }
-    own = {name: told.public() for name, told in own_values(release).items()}
+    own = {name: values.public() for name, values in own_values(release).items()}
     blank = release.made.findings.blank_cells if isinstance(release.made, MadeHere) else {}
     content: dict[str, Any] = {
         "sfumato": version("sfumato"),

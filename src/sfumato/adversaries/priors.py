@@ -259,7 +259,7 @@ def _of_text(text: str, use: PriorUse) -> Prior | None:
         return _of_mapping({GIVEN: [name.strip() for name in text[6:].split(",")]}, use)
     if "=" in text:
         pairs = [part.rpartition("=")[::2] for part in text.split(",")]
-        numbers = {name.strip(): _number(told.strip()) for name, told in pairs}
+        numbers = {name.strip(): _number(number.strip()) for name, number in pairs}
         if len(numbers) == len(pairs) and all(numbers) and None not in numbers.values():
             return _by_column(numbers) if ColumnWeights in use.forms else _of_mapping(numbers, use)
     return None

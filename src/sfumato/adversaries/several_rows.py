@@ -138,7 +138,7 @@ def _parts(kinds: Sets, places: Ints, most: int, knows: Knows) -> tuple[Sets, In
         rows = (places[kinds.members[kinds.offsets[at] : kinds.offsets[at + 1]]] // most).tolist()
         for some in sorted(set(combinations(sorted(rows), min(knows, len(rows))))):
             ranked = (group * most + some[:nth].count(group) for nth, group in enumerate(some))
-            known = tuple(sorted(code[one] for one in ranked))
+            known = tuple(sorted(code[value] for value in ranked))
             part.append(number.setdefault(known, len(number)))
             kind.append(at)
     members = np.array([place for known in number for place in known], dtype=np.int32)

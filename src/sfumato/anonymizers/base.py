@@ -141,8 +141,10 @@ class Anonymizer(ABC):
 
     def within(self, seconds: float) -> Self:
         """The same with at most so many seconds; itself where it has no such parameter."""
-        own = [one for one in fields(self) if one.name == "seconds"]
-        given: dict[str, Any] = {one.name: min(getattr(self, one.name), seconds) for one in own}
+        own = [declared for declared in fields(self) if declared.name == "seconds"]
+        given: dict[str, Any] = {
+            declared.name: min(getattr(self, declared.name), seconds) for declared in own
+        }
         return replace(self, **given)
 
     def briefly(self) -> Anonymizer:

@@ -140,7 +140,7 @@ class BestFindings(Findings):
 
 def _told(maker: Anonymizer) -> dict[str, object]:
     """An anonymizer as a policy names it."""
-    given = {one.name: getattr(maker, one.name) for one in fields(maker)}
+    given = {declared.name: getattr(maker, declared.name) for declared in fields(maker)}
     return {"kind": maker.name, **{name: value for name, value in given.items() if value != ()}}
 
 
@@ -200,9 +200,11 @@ class Best(Anonymizer):
 
     def _ways(self, task: Task) -> Iterator[_Way]:
         """What may be tried, quick ones first."""
-        promised = [one for one in task.require if isinstance(one, DifferentialPrivacy)]
+        promised = [
+            criterion for criterion in task.require if isinstance(criterion, DifferentialPrivacy)
+        ]
         if promised:  # kept by noise alone: whoever requires it has asked for noise
-            epsilon = min(one.epsilon for one in promised)
+            epsilon = min(criterion.epsilon for criterion in promised)
             yield _Way("noise", Noise(epsilon, neighbours=promised[0].neighbours))
             return
         if "bucketized" in self.schemes:

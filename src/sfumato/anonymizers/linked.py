@@ -371,7 +371,9 @@ def _by_lattice(task: Task) -> Release:
     with Ticker("judging nodes", len(nodes)) as ticker:
         for node in nodes:
             ticker.add(1)
-            if any(all(low <= at for low, at in zip(one, node, strict=True)) for one in safe_above):
+            if any(
+                all(low <= at for low, at in zip(lower, node, strict=True)) for lower in safe_above
+            ):
                 continue
             linked = _recoded(task.table, pieces, levels, node)
             findings = LatticeFindings(dict(zip(linked.regions.columns, node, strict=True)))

@@ -316,7 +316,7 @@ def _frames(table: Table) -> Ints:
             apart.append(levels[levels.coarsest].codes[codes])
     if not apart:
         return np.zeros(len(counts), dtype=np.int64)
-    return rank_rows(np.stack(apart), [int(one.max(initial=0)) + 1 for one in apart])[0]
+    return rank_rows(np.stack(apart), [int(codes.max(initial=0)) + 1 for codes in apart])[0]
 
 
 def _cluster(task: Task, places: Floats, k: int, frame: Ints) -> Placement:
@@ -328,8 +328,8 @@ def _cluster(task: Task, places: Floats, k: int, frame: Ints) -> Placement:
     rng = np.random.default_rng(task.seed)
     person = rng.permutation(np.repeat(np.arange(len(counts)), counts.n))
     cluster, total = np.zeros(len(person), dtype=np.int64), 0
-    for one in np.unique(frame).tolist():
-        here = np.flatnonzero(frame[person] == one)
+    for of_frame in np.unique(frame).tolist():
+        here = np.flatnonzero(frame[person] == of_frame)
         if len(here) < k:
             raise no_safe_release(KAnonymity(k), len(here), advice=FRAMES_FAIL)
         cluster[here] = mdav(places[:, person[here]], k) + total

@@ -284,7 +284,7 @@ def intersection_attack(
     if noisy_counts == "expected":
         releases, expected_of = _expecting(releases, common_attribute(releases, sensitive))
     shared = share_values(releases, sensitive)
-    columns = tuple(dict.fromkeys(name for one in releases for name in one.regions.columns))
+    columns = tuple(dict.fromkeys(name for release in releases for name in release.regions.columns))
     people = read_targets(targets, columns, truth, unknown)
     if len(people.people) == 0:
         raise InputError("there are no targets; give at least one person")

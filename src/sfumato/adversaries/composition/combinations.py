@@ -39,8 +39,8 @@ _MOST_MASKS = 2_000
 def examples(name: str, regions: Sequence[Region]) -> Domain:
     """Values of which one lies wherever any value may lie."""
     named = {value for region in regions if isinstance(region, ValueSet) for value in region.values}
-    spans = [one for one in regions if isinstance(one, Span)]
-    masks = {one.pattern for one in regions if isinstance(one, Mask)}
+    spans = [region for region in regions if isinstance(region, Span)]
+    masks = {region.pattern for region in regions if isinstance(region, Mask)}
     ends: list[End] = [end for span in spans for end in (span.low, span.high)]
     ends += [value for value in named if _on_axis(value)]  # type: ignore[misc]
     finite = [end for end in ends if math.isfinite(place_of(end))]
@@ -52,7 +52,7 @@ def examples(name: str, regions: Sequence[Region]) -> Domain:
     numbers = _between([end for end in finite if not isinstance(end, dt.date)])
     dates = _between_dates([end for end in finite if isinstance(end, dt.date)])
     words: list[Value] = [value for value in named if value is not None and not _on_axis(value)]
-    for family in {one for one in regions if isinstance(one, CodeFamily)}:
+    for family in {region for region in regions if isinstance(region, CodeFamily)}:
         words += [f"{category}.-" for category in categories_of(family)]
     if not (numbers or dates) or words or masks:
         words += [pattern.replace("*", _OTHER) for pattern in sorted(_meets(name, masks))]
@@ -61,7 +61,7 @@ def examples(name: str, regions: Sequence[Region]) -> Domain:
     kind: Kind = "categorical"
     if not words and not (numbers and dates):
         kind = "numeric" if numbers else "date"
-    missing = [None] if any(one.contains(None) for one in regions) else []
+    missing = [None] if any(region.contains(None) for region in regions) else []
     return Domain(name, kind, (*values, *missing))
 
 
@@ -146,7 +146,9 @@ def combinations(regions: Regions, earlier: Sequence[Release]) -> Combinations:
     choices = [
         _choices(regions, name, domain) for name, domain in zip(columns, domains, strict=True)
     ]
-    many = np.prod([[len(one) for one in column] for column in choices], axis=0, dtype=np.float64)
+    many = np.prod(
+        [[len(texts) for texts in column] for column in choices], axis=0, dtype=np.float64
+    )
     if many.sum() > MOST:
         raise ResourceError(
             f"the groups allow {many.sum():.3g} combinations of quasi-identifiers that the "
@@ -187,7 +189,10 @@ def _parts(described: Description, name: str) -> Sequence[Region]:
 
 def _domain(name: str, regions: Regions, earlier: Sequence[Release]) -> Domain:
     """The values of a column to be tried: one of each class that no release tells apart."""
-    said = [_parts(one, name) for one in (regions, *(release.regions for release in earlier))]
+    said = [
+        _parts(description, name)
+        for description in (regions, *(release.regions for release in earlier))
+    ]
     said = [parts for parts in said if parts]
     domain = examples(name, [part for parts in said for part in parts])
     classes = np.array(

@@ -211,7 +211,10 @@ def expose(
     An earlier release without that attribute tells nothing about it and is left out.
     """
     chosen = [release for release in earlier if _about(new.attribute, release) is not None]
-    sources = [(one.label, one.groups_for(_about(new.attribute, one) or "")) for one in chosen]
+    sources = [
+        (release.label, release.groups_for(_about(new.attribute, release) or ""))
+        for release in chosen
+    ]
     for name, groups in sources:
         if not groups.single_valued:
             raise InputError(

@@ -76,15 +76,15 @@ def share_values(releases: Sequence[Release], sensitive: str | None = None) -> S
 
 def match_values(name: str, sources: Sequence[tuple[str, Groups]]) -> SharedValues:
     """Match the labels of groups, each with the name of its release."""
-    groups = tuple(one for _, one in sources)
+    groups = tuple(group for _, group in sources)
     published = [_shown(group) for group in groups]
     _refuse_spellings(name, [label for label, _ in sources], published)
-    labels = tuple(dict.fromkeys(label for one in groups for label in one.values))
+    labels = tuple(dict.fromkeys(label for group in groups for label in group.values))
     number = {label: place for place, label in enumerate(labels)}
     return SharedValues(
         name,
         labels,
-        tuple(np.array([number[label] for label in one.values], np.int32) for one in groups),
+        tuple(np.array([number[label] for label in group.values], np.int32) for group in groups),
         groups,
         tuple(_alone(published, place) for place in range(len(published))),
     )
@@ -329,14 +329,14 @@ class Stacked:
 def stack(shared: SharedValues, found: Sequence[Located]) -> Stacked:
     """Lay releases out for compiled code, values by their shared numbers."""
     groups = shared.groups
-    stored = offsets_of([len(one.data) for one in groups])
-    before = offsets_of([len(one) for one in groups])
-    placed = offsets_of([len(one.groups) for one in found])
+    stored = offsets_of([len(group.data) for group in groups])
+    before = offsets_of([len(group) for group in groups])
+    placed = offsets_of([len(placement.groups) for placement in found])
     cases = len(found[0].indptr) - 1
     indptr = [group.indptr[1:] + start for group, start in zip(groups, stored, strict=False)]
-    codes = [number[one.indices] for one, number in zip(groups, shared.numbers, strict=True)]
-    begins = [one.indptr[1:] + start for one, start in zip(found, placed, strict=False)]
-    where = [one.groups + start for one, start in zip(found, before, strict=False)]
+    codes = [number[group.indices] for group, number in zip(groups, shared.numbers, strict=True)]
+    begins = [placement.indptr[1:] + start for placement, start in zip(found, placed, strict=False)]
+    where = [placement.groups + start for placement, start in zip(found, before, strict=False)]
     return Stacked(
         np.concatenate([[0], *indptr]).astype(np.int64),
         np.concatenate(codes).astype(np.int64),
@@ -353,7 +353,7 @@ def intersect_cases(
     from sfumato.adversaries.composition.kernel import intersect  # its compiler loads slowly
 
     laid = stack(shared, found)
-    there = np.array([np.diff(one.indptr) > 0 for one in found])
+    there = np.array([np.diff(placement.indptr) > 0 for placement in found])
     weights = np.concatenate(masses).astype(np.float64)
     counted, ends, values, posterior = intersect(
         laid.indptr, laid.codes, weights, laid.begins, laid.groups, laid.units, tilt

@@ -116,7 +116,7 @@ def _beliefs(
         bounds = _shares(groups, np.array(fits))
     else:
         found = belief_in_each(release, described, attribute, knowing)
-        bounds = {value: (float(one.least), float(one)) for value, one in found.items()}
+        bounds = {value: (float(share.least), float(share)) for value, share in found.items()}
     return [ValueBelief(value, before[value], *bounds[value]) for value in groups.values]
 
 

@@ -189,8 +189,10 @@ def largest_sets(columns: Sequence[str], sets: Sequence[Sequence[str]]) -> list[
 
     Each in the order of the columns.
     """
-    ordered = {tuple(name for name in columns if name in one) for one in sets}
-    return [one for one in sorted(ordered) if not any(set(one) < set(other) for other in ordered)]
+    ordered = {tuple(name for name in columns if name in names) for names in sets}
+    return [
+        names for names in sorted(ordered) if not any(set(names) < set(other) for other in ordered)
+    ]
 
 
 @dataclass(frozen=True)
@@ -216,7 +218,7 @@ class FoundByFew:
 
     def threats(self) -> list[Threat]:
         sets = self.adversary.sets
-        largest = max(len(one) for one in sets)
+        largest = max(len(names) for names in sets)
         knows = (
             f"{', '.join(sets[0])} of the target"
             if len(sets) == 1
@@ -258,7 +260,7 @@ class DescribedPeople:
         score, many = np.zeros(len(self.n)), np.zeros(len(self.n), dtype=np.int64)
         fewest, added = np.zeros_like(many), np.zeros((width, len(self.n)))
         listed, by_size = list[UniqueBy](), [0] * size
-        for columns, rows in minimal_uniques(codes, [len(one) for one in parts], self.n, size):
+        for columns, rows in minimal_uniques(codes, [len(part) for part in parts], self.n, size):
             weight = float(prod(width - at for at in range(len(columns), size)))
             score[rows] += weight
             many[rows] += 1
@@ -303,7 +305,7 @@ class DescribedPeople:
 
     def numbers(self, columns: Sequence[int]) -> tuple[Ints, Ints]:
         """Each description's number among those that differ in these columns, and one of each."""
-        return rank_rows(self.codes[list(columns)], [len(self.parts[one]) for one in columns])
+        return rank_rows(self.codes[list(columns)], [len(self.parts[column]) for column in columns])
 
 
 def people_by_description(release: Release) -> DescribedPeople:

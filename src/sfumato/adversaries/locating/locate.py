@@ -206,7 +206,7 @@ def _order(release: Release, name: str, domain: Domain, parts: list[Value]) -> d
     if declared is not None and not isinstance(declared, str):
         texts = [text_of(value) for value in declared]
     elif release.placement is not None:
-        known = {one.name: one for one in release.placement.table.counts.quasi}[name]
+        known = {domain.name: domain for domain in release.placement.table.counts.quasi}[name]
         texts = [text_of(value) for value in known.values if value is not None]
     else:
         texts = []
@@ -376,7 +376,7 @@ def _inside(regions: Regions, targets: Targets) -> Located:
     points = np.vstack(
         [column.class_of[row] for column, row in zip(columns, targets.codes, strict=True)]
     )
-    ends = np.concatenate([offsets[0], *(one[1:] for one in offsets[1:])])
+    ends = np.concatenate([offsets[0], *(offset[1:] for offset in offsets[1:])])
     nodes, items = kernel.build(low, high)
     indptr, groups = kernel.search(
         nodes, items, low, high, gap, ends, np.concatenate(lists), np.ascontiguousarray(points)

@@ -112,7 +112,7 @@ def _pairs(
             mine, my = np.unique(ours.codes[place], return_inverse=True)
             other, their = np.unique(theirs.codes[at], return_inverse=True)
             parts = [theirs.parts[at][part] for part in other.tolist()]
-            fits = [fit(ours.parts[place][one], part) for one in mine.tolist() for part in parts]
+            fits = [fit(ours.parts[place][code], part) for code in mine.tolist() for part in parts]
             columns.append((np.array(fits, bool).reshape(len(mine), len(other)), my, their))
     step = max(1, _AT_ONCE // max(len(theirs), 1))
     for start in range(0, len(ours), step):

@@ -358,7 +358,7 @@ def _rows(given: object, columns: Sequence[str], truth: Truth, unknown: str) -> 
         return pa.table(given)
     if isinstance(given, Mapping):
         given = [given]
-    if isinstance(given, Sequence) and all(isinstance(one, Mapping) for one in given):
+    if isinstance(given, Sequence) and all(isinstance(row, Mapping) for row in given):
         without = sum(truth not in person for person in given) if isinstance(truth, str) else 0
         if without:
             raise InputError(f"{without:,} of {len(given):,} targets have no {truth!r}, the truth")

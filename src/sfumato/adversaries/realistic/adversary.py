@@ -178,9 +178,9 @@ class RealisticAdversary:
         A shape that is people from outside is left as it is; a file names where they are.
         """
         given = {
-            one.name: getattr(self, one.name)
-            for one in fields(self)
-            if getattr(self, one.name) != one.default
+            declared.name: getattr(self, declared.name)
+            for declared in fields(self)
+            if getattr(self, declared.name) != declared.default
         }
         if self.shape is not None:
             given["shape"] = plain_prior(self._shape)

@@ -211,8 +211,8 @@ class Beliefs:
         else:
             prior = her.prior(groups)
             if her.negations and isinstance(prior, SharedPrior):
-                for told in beliefs_ruling_out(groups, prior, her.negations, her.known):
-                    moves.see(*told)
+                for belief in beliefs_ruling_out(groups, prior, her.negations, her.known):
+                    moves.see(*belief)
             else:
                 for p_out, p_in in beliefs_by_count(groups, prior, her.known):
                     moves.see_counts(p_out, p_in)

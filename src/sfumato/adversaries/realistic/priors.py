@@ -96,7 +96,9 @@ def normal(criterion: str, given: object) -> Predicates:
                 f"{criterion}: predicates of 'protect' must be a table: for each label of the "
                 "protect column, what it protects"
             )
-        return {PROTECT: {str(name): _plain(criterion, one) for name, one in by_label.items()}}
+        return {
+            PROTECT: {str(name): _plain(criterion, members) for name, members in by_label.items()}
+        }
     if isinstance(given, str) and given == PROTECT:
         raise PolicyError(
             f"{criterion}: predicates = 'protect' does not say what each label of the protect "
@@ -117,7 +119,7 @@ def _plain(criterion: str, given: Any) -> str | Listed:
             f"{criterion}: predicates = {quoted(given)} is not known; use 'values', 'all', or "
             "a list of sets of values"
         )
-    return given if isinstance(given, str) else tuple(_entry(criterion, one) for one in given)
+    return given if isinstance(given, str) else tuple(_entry(criterion, member) for member in given)
 
 
 def _entry(criterion: str, entry: Any) -> tuple[str, ...] | dict[str, tuple[str, ...]]:

@@ -356,5 +356,5 @@ def _statements(text: str) -> Iterator[Statement]:
 
 def _splits(text: str, words: str) -> Iterator[tuple[str, str]]:
     """What stands before and after some words, wherever they stand."""
-    for found in re.finditer(rf"(?=,? {words} )", text):
-        yield text[: found.start()], text[found.start() :].partition(f"{words} ")[2]
+    for joint in re.finditer(rf"(?=,? {words} )", text):
+        yield text[: joint.start()], text[joint.start() :].partition(f"{words} ")[2]

@@ -277,7 +277,7 @@ def _without(groups: Groups, group: int, value: str, facts: tuple[str, ...], cas
     """How many people of a group can be known to lack the value and what is known of the target."""
     counts, size = groups.counts_of(group), int(groups.sizes[group])
     if case == "single":
-        return size - sum(counts.get(one, 0) for one in {value, *facts})
+        return size - sum(counts.get(fact, 0) for fact in {value, *facts})
     if case == "multiset":
         return size - 1
     return max(size - _having(groups, group, value, case), 0)
@@ -285,7 +285,7 @@ def _without(groups: Groups, group: int, value: str, facts: tuple[str, ...], cas
 
 def _values(groups: Groups, group: int, but: set[str], people: int) -> tuple[tuple[str, int], ...]:
     """Values of so many people of a group, the most frequent first."""
-    left = {one: n for one, n in groups.counts_of(group).items() if one not in but}
+    left = {label: n for label, n in groups.counts_of(group).items() if label not in but}
     listed: list[tuple[str, int]] = []
     for value in sorted(left, key=lambda one: (-left[one], groups.values.index(one))):
         taken = min(left[value], people - sum(n for _, n in listed))
@@ -473,15 +473,15 @@ def people_table(groundings: Sequence[tuple[Grounding, Sequence[GroundedPeople]]
             {
                 "value": grounding.value,
                 "point": ",".join(map(str, grounding.point)),
-                "part": one.part,
-                "sure": one.sure,
-                "people": one.people,
-                "records": list(one.records),
-                "group": one.group,
-                "quasi": json.dumps(one.quasi, ensure_ascii=False),
-                "values": list(one.values),
+                "part": person.part,
+                "sure": person.sure,
+                "people": person.people,
+                "records": list(person.records),
+                "group": person.group,
+                "quasi": json.dumps(person.quasi, ensure_ascii=False),
+                "values": list(person.values),
             }
             for grounding, people in groundings
-            for one in people
+            for person in people
         ]
     )

@@ -100,7 +100,7 @@ class BlankableTable:
     def may_be_blank(self) -> Bools:
         """The columns that limits allow to be `*`."""
         levels = [self.task.table.levels[domain.name] for domain in self.counts.quasi]
-        return np.array([one.coarsest == one.height - 1 for one in levels], dtype=bool)
+        return np.array([level.coarsest == level.height - 1 for level in levels], dtype=bool)
 
     @cached_property
     def distinct(self) -> tuple[Ints, Ints]:

@@ -34,6 +34,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from results import tell
 
 ROOT = Path(__file__).parents[1]
 BEFORE_THE_MOVE = "90740599ae093e09b571a726b51292b84e36556a"
@@ -206,18 +207,21 @@ def compare(revision: str, names: list[str], rounds: int, rows: int) -> None:
             End(earlier / "src", earlier / "compiled", folder),
             End(ROOT / "src", cache, folder),
         ]
-        print(f"least of {rounds} runs, by turns")
-        print(f"{'':<14}{'earlier':>10}{'later':>10}{'ratio':>8}{'of processors':>16}", flush=True)
+        print(f"least of {rounds} runs, by turns", flush=True)
         for name in names:
-            taken: list[list[float]] = [[], []]
+            taken: list[list[list[float]]] = [[], []]
             for turn in range(rounds):
                 for end in (0, 1) if turn % 2 else (1, 0):
                     taken[end].append(ends[end].seconds(name))
             (before, cpu_before), (after, cpu_after) = (np.min(times, axis=0) for times in taken)
-            ratio, of_processors = after / before, cpu_after / cpu_before
-            slow = "   slower than the limit" if ratio > LIMIT else ""
-            figures = f"{before:>8.3f} s{after:>8.3f} s{ratio:>8.2f}{of_processors:>16.2f}"
-            print(f"{name:<14}{figures}{slow}", flush=True)
+            tell(
+                f"{name}, both ends of the move",
+                after,
+                other=before,
+                against="before the move",
+                at_most=LIMIT,
+                why=f"of processor seconds {cpu_after / cpu_before:.2f}",
+            )
         for end in ends:
             end.close()
 

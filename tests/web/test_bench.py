@@ -24,9 +24,9 @@ from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.web.bench import bench_of, page, read_form
 from sfumato.web.desk import Desk
 from sfumato.web.folder import Folder
+from sfumato.web.section_html import section_html
 from sfumato.web.server import Attentive
 from sfumato.web.shell import path_word, reading_words, shell_line, shell_note
-from sfumato.web.shown import section_html
 from tests.web.conftest import Visitor
 
 # What a label may be, if somebody means harm or nobody thought of it.

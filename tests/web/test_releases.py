@@ -17,8 +17,8 @@ from sfumato.web.folder import Folder
 from sfumato.web.guard import Door
 from sfumato.web.kept_sections import kept, section_of
 from sfumato.web.project import FOLDER, Project
+from sfumato.web.section_html import section_html
 from sfumato.web.server import make_app
-from sfumato.web.shown import section_html
 from sfumato.web.tried import make_release
 from sfumato.web.worker import Worker, WorkPlace
 from tests.program import sfumato

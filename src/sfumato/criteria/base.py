@@ -339,6 +339,23 @@ class ReleaseCriterion(Criterion):
         return OneByOne(self, parents, children, first)
 
 
+@dataclass(frozen=True, kw_only=True)
+class JudgedAtEnd(ReleaseCriterion):
+    """A criterion of whole releases that no search can carry along: it allows every step, is left
+    out of the search (`at_end`) and judged once, on what was found."""
+
+    at_end: ClassVar[bool] = True
+
+    def bind(self, counts: TableCounts) -> Self:
+        return self
+
+    def start(self, groups: Groups) -> object:
+        return ()
+
+    def split(self, state: object, parent: Groups, children: Groups) -> object:
+        return state
+
+
 def judge(criterion: Criterion, release: Release) -> Verdict:
     """The verdict over the attribute a criterion names, or the worst over all of them."""
     if unreadable := _unreadable(criterion, release):

@@ -49,6 +49,7 @@ from sfumato.adversaries.relative_threat.result import (
     undefined,
 )
 from sfumato.criteria.base import (
+    JudgedAtEnd,
     Measure,
     Status,
     Verdict,
@@ -57,7 +58,6 @@ from sfumato.criteria.base import (
     worst_of,
 )
 from sfumato.criteria.exact import NEAR
-from sfumato.criteria.judged_at_end import JudgedAtEnd
 from sfumato.criteria.steps import FACTORS, SHARES, Ladder
 from sfumato.errors import InputError, PolicyError, SfumatoError
 from sfumato.numbers import Floats, fraction, shortest

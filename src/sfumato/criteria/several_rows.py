@@ -25,13 +25,13 @@ from sfumato.adversaries.several_rows import (
     RowsReader,
 )
 from sfumato.criteria.base import (
+    JudgedAtEnd,
     Measure,
     Status,
     Verdict,
     parameter,
     summarize,
 )
-from sfumato.criteria.judged_at_end import JudgedAtEnd
 from sfumato.criteria.steps import PEOPLE, SHARES, Ladder
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import shortest

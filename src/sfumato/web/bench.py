@@ -228,3 +228,18 @@ async def read_form(request: Request) -> Form:
     sent: FormData = await request.form(max_files=0, max_fields=5_000)
     texts = [(key, value) for key, value in sent.multi_items() if not isinstance(value, UploadFile)]
     return Form(tuple(texts))
+
+
+def chosen_point(bench: Bench, form: Form) -> int:
+    """The release that a page is about: that of the address, else the one taken, else the last."""
+    numbers = [point.number for point in bench.project.points()]
+    asked = form.text("point")
+    if asked:
+        number = whole_or_none(asked)
+        if number is None or number not in numbers:
+            raise InputError(f"there is no release {quoted(asked)} in this project")
+        return number
+    if not numbers:
+        raise InputError("no release was made yet; make one at the step Release")
+    taken = bench.project.decisions().get("taken")
+    return taken if taken in numbers else numbers[-1]

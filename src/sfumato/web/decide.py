@@ -24,10 +24,9 @@ from starlette.routing import Route
 
 from sfumato.errors import InputError, quoted
 from sfumato.report.document import Sheet
-from sfumato.web.bench import Bench, Form, bench_of, fragment, page, read_form
-from sfumato.web.chosen import chosen_point
+from sfumato.web.bench import Bench, Form, bench_of, chosen_point, fragment, page, read_form
+from sfumato.web.section_html import sheet_html
 from sfumato.web.shell import path_word, reading_words, shell_line
-from sfumato.web.shown import sheet_html
 
 if TYPE_CHECKING:
     from sfumato.web.desk import Desk

@@ -20,8 +20,8 @@ from starlette.routing import Route
 from sfumato.web.bench import Bench, Form, bench_of, fragment, page, read_form, whole_or_none
 from sfumato.web.policy_view import PRICE, TABLE, TOP, Choices, PolicyView
 from sfumato.web.project import Project, Stale
+from sfumato.web.section_html import section_html
 from sfumato.web.shell import path_word, reading_words, shell_line
-from sfumato.web.shown import section_html
 
 if TYPE_CHECKING:
     from sfumato.web.desk import Desk

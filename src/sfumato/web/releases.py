@@ -21,8 +21,8 @@ from sfumato.files import check_new_folder
 from sfumato.web.bench import Bench, bench_of, page, read_form
 from sfumato.web.policies import read_draft
 from sfumato.web.release_view import PointView, TriedView
+from sfumato.web.section_html import section_html
 from sfumato.web.shell import path_word, reading_words, shell_line
-from sfumato.web.shown import section_html
 from sfumato.web.worker import WorkError
 
 if TYPE_CHECKING:

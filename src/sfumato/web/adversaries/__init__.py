@@ -37,10 +37,18 @@ from sfumato.web.adversaries.realistic import (
 )
 from sfumato.web.adversaries.relative import compare_with_learner
 from sfumato.web.adversaries.skyline import ask_somebody_who_knows
-from sfumato.web.bench import Bench, Form, bench_of, fragment, is_live, page, read_form
-from sfumato.web.chosen import chosen_point
+from sfumato.web.bench import (
+    Bench,
+    Form,
+    bench_of,
+    chosen_point,
+    fragment,
+    is_live,
+    page,
+    read_form,
+)
 from sfumato.web.desk import Desk
-from sfumato.web.shown import section_html
+from sfumato.web.section_html import section_html
 from sfumato.web.worker import WorkError
 
 _MOMENT = 1.5  # seconds that a page waits for its answer; later it comes by itself

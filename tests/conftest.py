@@ -71,8 +71,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) and "spark" not in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid} runs Spark: say spark in its name")
-    longest = ("spark", "deal", "relative", "test_lattice", "test_families", "mondrian")
-    items.sort(key=lambda item: next((n for n, s in enumerate(longest) if s in item.nodeid), 9))
+    longest = ("spark", "deal", "relative", "tests/browser", "walkthrough", "test_lattice")
+    longest += ("suppression", "characterize", "test_families", "mondrian")
+    items.sort(key=lambda item: next((n for n, s in enumerate(longest) if s in item.nodeid), 99))
 
 
 def pytest_collection_finish() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 import sfumato as sf
 from sfumato.adversaries.relative_threat.chains import judge_traces, rhat_of
 from tests.adversaries.relative_threat.tiny_releases import bucketized, victim
-from tests.oracles.relative_oracle import Urns, bucket_worlds, enumerate_beliefs
+from tests.oracles.relative_oracle import Beliefs, Urns, bucket_worlds, enumerate_beliefs
 
 Buckets = list[tuple[tuple[int, ...], list[tuple[int, ...]]]]
 SIZE = 7  # values of a column
@@ -39,20 +40,28 @@ def buckets_of(case: str, columns: int) -> Buckets:
     return known + unknown[case]
 
 
+def asked_about(case: str, columns: int) -> list[tuple[int, ...]]:
+    return sorted({row for _, people in buckets_of(case, columns)[4:] for row in people})
+
+
+@cache  # all methods are compared with it
+def enumerated(case: str, columns: int, weight: Fraction) -> list[Beliefs]:
+    return enumerate_beliefs(
+        bucket_worlds(buckets_of(case, columns)),
+        Urns.even(3, [SIZE] * columns, weight),
+        [{row: Fraction(1)} for row in asked_about(case, columns)],
+    )
+
+
 @pytest.mark.parametrize("method", ["sample", "auto", "tempered"])
 @pytest.mark.parametrize("case", ["distinct", "repeats", "two buckets"])
 @pytest.mark.parametrize(("columns", "weight"), TINY)
 def test_beliefs_are_those_of_enumeration(
     columns: int, weight: Fraction, case: str, method: str
 ) -> None:
-    buckets, sizes = buckets_of(case, columns), [SIZE] * columns
-    asked = sorted({row for _, people in buckets[4:] for row in people})
-    expected = enumerate_beliefs(
-        bucket_worlds(buckets), Urns.even(3, sizes, weight), [{row: Fraction(1)} for row in asked]
-    )
-    found = sf.relative_threat(
-        bucketized(buckets, sizes, 3), prior=float(weight), method=method, sweeps=3_000
-    )
+    asked, expected = asked_about(case, columns), enumerated(case, columns, weight)
+    release = bucketized(buckets_of(case, columns), [SIZE] * columns, 3)
+    found = sf.relative_threat(release, prior=float(weight), method=method, sweeps=3_000)
     assert found.status == ("exact" if method == "auto" else "converged")
     if method == "sample":  # a bucket that cannot be dealt anew stays as it is until it is tempered
         assert "tempered" not in found.method["buckets"]

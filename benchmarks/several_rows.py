@@ -5,7 +5,7 @@
 Both are anonymized from Parquet by the same policy and way (k = 5, t-closeness), reading included;
 first runs compile and are not told. The ratio is the time of rows published one by one
 (`rows = "unlinked"`), where distinct people are counted at every node and split, by that of rows
-which are people. The least of `--runs` counts.
+which are people. The least of `--runs` counts; at most 3 is asked.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from results import tell
 
 import sfumato as sf
 
@@ -64,6 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--people", type=int, default=1_000_000)
     parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--only", choices=("lattice", "mondrian"))
     given = parser.parse_args()
     makers = {"lattice": sf.Lattice(), "mondrian": sf.Mondrian()}
     with tempfile.TemporaryDirectory() as folder:
@@ -71,16 +73,19 @@ def main() -> None:
         write(small, 500)
         write(path, given.people)
         for name, maker in makers.items():
+            if given.only not in (None, name):
+                continue
             times = {}
             for unlinked in (False, True):
                 seconds(small, maker, unlinked=unlinked)  # compiles
                 runs = [seconds(path, maker, unlinked=unlinked) for _ in range(given.runs)]
                 times[unlinked] = min(runs)
-            one_each, several = times[False], times[True]
-            print(
-                f"{name}: {given.people * ROWS_EACH:,} people with one row {one_each:.1f} s, "
-                f"{given.people:,} people with {ROWS_EACH} rows {several:.1f} s, "
-                f"ratio {several / one_each:.2f}"
+            tell(
+                f"{name}, {given.people:,} people with {ROWS_EACH} rows each",
+                times[True],
+                other=times[False],
+                against=f"{given.people * ROWS_EACH:,} people with one",
+                at_most=3,
             )
 
 

@@ -18,6 +18,7 @@ from itertools import combinations
 import duckdb
 import numpy as np
 import pyarrow as pa
+from results import tell
 
 import sfumato as sf
 
@@ -67,9 +68,10 @@ def main() -> None:
         f"{given.rows:,} rows, {given.columns} columns, up to {given.size}: {sets:,} combinations"
     )
     print(f"{sum(found.by_size):,} MSUs of {found.special:,} people {found.by_size}")
-    for name, (clock, cores) in {"first call": first, "warm": warm, "GROUP BY each": plain}.items():
-        print(f"{name:14} {clock:7.2f} s, {cores:7.2f} s of all cores")
-    print(f"GROUP BY each takes {plain[0] / warm[0]:.1f} times as long as warm")
+    what = f"special uniques, {given.rows:,} x {given.columns} up to {given.size}"
+    tell(f"{what}, first call", first[0], at_most=20)
+    tell(what, warm[0], at_most=20)
+    tell(what, warm[0], other=plain[0], against="one GROUP BY per set", at_least=1)
 
 
 if __name__ == "__main__":

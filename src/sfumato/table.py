@@ -30,6 +30,7 @@ from sfumato.engines.reading import Reading, TableOptions
 from sfumato.errors import InputError, SchemaError, expect
 from sfumato.notebook import Displayed
 from sfumato.perturbation.base import Changed, Perturbation
+from sfumato.perturbation.pseudonyms import KeyedPeople
 from sfumato.progress import phase
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.roles import Schema
@@ -300,7 +301,8 @@ class Table(Displayed):
     only those that have a role would be. `rows`: where a pseudonym is to link them, the rows.
     `households`: who lives together, where a column says so. `perturbed`: columns whose values
     are no longer those of the file, and what was done to them; `changed` is what it did, `key` that
-    of pseudonyms where no file of the owner has it (private).
+    of pseudonyms where no file of the owner has it, `keyed` those of people whose rows they link
+    (both private).
     """
 
     schema: Schema
@@ -316,6 +318,7 @@ class Table(Displayed):
     perturbed: Mapping[str, Perturbation] = field(default_factory=dict)
     changed: Mapping[str, Changed] = field(default_factory=dict, repr=False)
     key: bytes | None = field(default=None, repr=False)
+    keyed: KeyedPeople | None = field(default=None, repr=False)
     files: tuple[FileStamp, ...] = field(default=(), repr=False)
 
     @property

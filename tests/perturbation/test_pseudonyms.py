@@ -257,3 +257,114 @@ def test_mistakes_are_answered_in_one_line(change: str, to: str, why: str, tmp_p
     assert made.returncode == 2
     assert why in " ".join(made.stderr.split())
     assert not (tmp_path / "out").exists()
+
+
+def test_nothing_is_said_to_hold_beside_releases_that_pseudonyms_join(tmp_path: Path) -> None:
+    shared = replace(POLICY, pseudonyms=sf.PseudonymKey(tmp_path / "shared.key"))
+    older, newer, apart = (
+        sf.anonymize(sf.read(PEOPLE, SCHEMA), policy, seed=1) for policy in (shared, shared, POLICY)
+    )
+    ledger = sf.Ledger(tmp_path / "ledger.sqlite")
+    ledger.add(older, "older")
+    joined, by_itself = ledger.check(newer), ledger.check(apart)
+    assert (by_itself.status, joined.status) == ("holds", "could_not_judge")
+    assert joined.joined == ("older",)
+    assert any("pseudonyms of one key join" in note for note in joined.notes)
+    bound = sf.CompositionBound(0.0, 1.0, ledger.path)
+    assert sf.audit(apart, [bound]).holds
+    (verdict,) = sf.audit(newer, [bound]).verdicts
+    assert verdict.status == "cannot_judge"
+    assert "join the new release to older" in verdict.note
+
+
+# -- rows that a pseudonym links -------------------------------------------------------------------
+
+VISITS = pa.table(
+    {
+        "patient": [f"MRN-{1000 + 7 * (place // 2)}" for place in range(60)],
+        "age": [20 + place % 30 for place in range(60)],
+        "disease": [("flu", "cold", "ulcer")[place % 3] for place in range(60)],
+    }
+)
+LINKED = sf.Schema(
+    quasi=["age"],
+    sensitive="disease",
+    person="patient",
+    rows="linked",
+    pseudonyms=["patient"],
+    hierarchies={"age": sf.intervals([10, 40])},
+)
+
+
+def linked(out: Path, rows: pa.Table = VISITS, **key: object) -> dict[str, int]:
+    """How many rows each published pseudonym has."""
+    policy = replace(POLICY, pseudonyms=sf.PseudonymKey(**key))
+    release = sf.anonymize(sf.read(rows, LINKED), policy, seed=1)
+    release.save(out, policy=policy)
+    return Counter(pa_csv.read_csv(out / "public" / "data.csv")["pseudonym"].to_pylist())
+
+
+def test_linked_rows_have_the_pseudonym_of_their_person(tmp_path: Path) -> None:
+    found = linked(tmp_path / "out")
+    key = bytes.fromhex((tmp_path / "out" / "private" / "pseudonym.key").read_text())
+    names = set(VISITS["patient"].to_pylist())
+    assert found == {pseudonym(key, "patient", name, 16): 2 for name in names}
+    public = everything_in(tmp_path / "out" / "public")
+    assert key.hex().encode() not in public
+    assert b"MRN-" not in public
+    assert b"HMAC-SHA256" in (tmp_path / "out" / "public" / "codebook.csv").read_bytes()
+    back = sf.read_release(tmp_path / "out")
+    assert isinstance(back.perturbed["pseudonym"], KeyedPseudonym)
+    assert sf.audit(back, [sf.KAnonymity(3)]).holds
+
+
+def test_linked_pseudonyms_of_one_ledger_agree_over_releases_and_forms(tmp_path: Path) -> None:
+    ledger = tmp_path / "ledger.sqlite"
+    first = linked(tmp_path / "first", ledger=ledger)
+    later = linked(tmp_path / "later", VISITS.slice(20), ledger=ledger)
+    assert {*later} < {*first}
+    assert not {*linked(tmp_path / "other")} & {*first}
+    gathered = replace(POLICY, pseudonyms=sf.PseudonymKey(ledger=ledger))
+    each = saved(tmp_path / "gathered", gathered)["patient"].to_pylist()  # the same 30 among 40
+    assert {*first} < {*each}
+
+
+def test_a_cut_person_has_pseudonyms_that_do_not_tell_of_each_other(tmp_path: Path) -> None:
+    lengths = [1] * 10 + [2] * 10 + [5]  # of five rows there is one person: she is cut
+    person = [f"p{place}" for place, many in enumerate(lengths) for _ in range(many)]
+    rows = pa.table(
+        {
+            "patient": person,
+            "age": [20 + place % 20 for place in range(len(person))],
+            "disease": [("flu", "cold", "ulcer")[place % 3] for place in range(len(person))],
+        }
+    )
+    found = linked(tmp_path / "out", rows, key_file=tmp_path / "key", length=64)
+    key = bytes.fromhex((tmp_path / "key").read_text())
+    firsts = {pseudonym(key, "patient", f"p{place}", 64) for place in range(len(lengths))}
+    others = {*found} - firsts
+    assert others  # of the one who was cut
+    secret = hmac.new(key, b"patient\0p20\0cut", hashlib.sha256).digest()
+    derived = {hmac.new(secret, str(nth).encode(), hashlib.sha256).hexdigest() for nth in (1, 2, 3)}
+    assert others <= derived
+    again = linked(tmp_path / "again", rows, key_file=tmp_path / "key", length=64)
+    assert {*again} == {*found}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"pseudonyms": ["age2"]}, "it is by person; name 'patient' alone"),
+        ({"rows": "unlinked", "pseudonyms": ["name"]}, "do not go together"),
+    ],
+)
+def test_what_links_rows_is_the_person_column(change: dict[str, object], words: str) -> None:
+    with pytest.raises(sf.SchemaError, match=words):
+        replace(LINKED, **change)
+
+
+def test_a_person_written_in_two_ways_has_no_keyed_pseudonym(tmp_path: Path) -> None:
+    names = [f"p{place // 2}{' ' if place == 9 else ''}" for place in range(60)]
+    rows = VISITS.set_column(0, "patient", pa.array(names))
+    with pytest.raises(sf.SfumatoError, match="write each person one way"):
+        linked(tmp_path / "out", rows)

@@ -56,6 +56,7 @@ from sfumato.criteria.base import (
 )
 from sfumato.criteria.steps import SHARES, Ladder
 from sfumato.errors import InputError, PolicyError, ResourceError, quoted
+from sfumato.ledger.check import JOINED
 from sfumato.ledger.earlier import Earlier, Source
 from sfumato.numbers import Bools, Ints, fraction, shortest
 from sfumato.release.beside import Headcount
@@ -267,6 +268,14 @@ class CompositionBound(ReleaseCriterion):
         told_of = "; ".join(filter(None, (words, note, beyond_mending)))
         verdict = self.decided(status, self._measured(groups, exposed), groups, told_of)
         return replace(verdict, beyond_mending=beyond_mending, advice=advice)
+
+    def of_release(self, release: Release, groups: Groups) -> Verdict:
+        """Never said to hold beside releases whose rows are joined to these by pseudonyms."""
+        verdict, joined = self.verdict(groups), release.joined_with(self.before)
+        if not verdict.holds or not joined:
+            return verdict
+        note = f"{verdict.note}; {JOINED.format(', '.join(joined))}"
+        return replace(verdict, status="cannot_judge", note=note)
 
     def _exposed_before(self, groups: Groups) -> int:
         inside = groups.inside

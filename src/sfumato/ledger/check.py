@@ -46,6 +46,10 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
 MOST_PAIRED = 24  # earlier releases of which any two are tried together
+JOINED = (
+    "pseudonyms of one key join the new release to {}: whoever has both has a person's rows "
+    "together, which tell more than is worked out here; give the new release a key of its own"
+)
 Basis = Literal["targets", "people", "population", "combinations"]
 Status = Literal["holds", "violated", "could_not_judge"]
 
@@ -91,6 +95,8 @@ class Check:
     `counting`: the bound is on "all" who are exposed, or on those the new release "added"; `drop`:
     only on those of whom all together leave so many values fewer than any one release.
     `spent`: what the promises of randomised releases add up to, the new one among them.
+    `joined`: earlier releases with pseudonyms of the same key, which anybody joins to the new one
+    row by row: what that tells is not worked out, so that nothing holds beside them.
     `partly_known`: of so many of the people given not every quasi-identifier is known; whoever
     knows more of them is not judged.
     """
@@ -106,13 +112,14 @@ class Check:
     counting: Counting = "all"
     drop: int = 0
     partly_known: int = 0
+    joined: tuple[str, ...] = ()
 
     @property
     def status(self) -> Status:
         statuses = [self._status(finding) for finding in self.findings]
         if "violated" in statuses:
             return "violated"
-        fine = bool(statuses) and all(status == "holds" for status in statuses)
+        fine = bool(statuses) and not self.joined and all(status == "holds" for status in statuses)
         return "holds" if fine else "could_not_judge"
 
     @property
@@ -163,6 +170,7 @@ class Check:
                 "drop": self.drop,
             },
             "partly_known": self.partly_known,
+            "joined_by_pseudonyms": list(self.joined),
             "status": self.status,
             "findings": [
                 {
@@ -232,6 +240,9 @@ def check_release(
         notes.append("counts of the new release are noisy; its promise bounds what it gives away")
     if not earlier:
         notes.append("nothing was released before, so the new release is judged by itself")
+    joined = new.joined_with(earlier)
+    if joined:
+        notes.append(JOINED.format(", ".join(joined)))
     noisy = [before.label for before in earlier if before.regions.noisy]
     if noisy:
         notes.append(f"randomised, bounded by their promise: {', '.join(noisy)}")
@@ -265,6 +276,7 @@ def check_release(
         counting=counting,
         drop=drop,
         partly_known=0 if people is None else people.partly_known,
+        joined=joined,
     )
 
 

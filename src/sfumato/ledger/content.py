@@ -22,6 +22,7 @@ import pyarrow as pa
 from sfumato.counts.counts import Sets
 from sfumato.errors import InputError
 from sfumato.numbers import Ints
+from sfumato.perturbation import perturbation_of
 from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import REGIONS_OF, BucketIds, Buckets, Description
 from sfumato.release.groups import Groups
@@ -110,6 +111,12 @@ def pack(release: Release, guarantee: Guarantee | None = None) -> bytes:
         "disjoint": release.disjoint,
         "guarantee": None if promised is None else promised.public(),
     }
+    if release.pseudonym_keys:  # by which its rows are joined to those of other releases
+        head["pseudonyms"] = {
+            name: done.public()
+            for name, done in release.perturbed.items()
+            if done.done == "pseudonym"
+        }
     if release.several is not None:  # who is in several groups is not published
         head["people"] = release.people
     listed = release.regions.buckets
@@ -193,7 +200,11 @@ def unpack(content: bytes, label: str, file: FileStamp | None = None) -> Release
         disjoint=head["disjoint"],
         label=label,
         made=ReadFrom(
-            guarantee=None if told_guarantee is None else Guarantee.read(told_guarantee), file=file
+            guarantee=None if told_guarantee is None else Guarantee.read(told_guarantee),
+            file=file,
+            perturbed={
+                name: perturbation_of(told) for name, told in head.get("pseudonyms", {}).items()
+            },
         ),
         several=None if head.get("people") is None else SeveralGroups(head["people"]),
     )

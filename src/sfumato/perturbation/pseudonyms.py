@@ -168,6 +168,40 @@ class KeyedPseudonym(Perturbation):
         return "equal pseudonyms are equal identifiers, in every release of the same key"
 
 
+@dataclass(frozen=True, repr=False)
+class KeyedPeople:
+    """The keyed pseudonyms of people whose rows are linked, by a person's number.
+
+    Whose rows are cut has several. The first is that of the identifier; the others follow from a
+    digest that is never published, so that nobody sees by the first which they are.
+    """
+
+    shown: tuple[str, ...]
+    secrets: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, column: str, names: pa.Array, key: bytes, length: int) -> KeyedPeople:
+        """`names[i]` is the identifier of person i."""
+        shown = KeyedPseudonym.of(key, length).cells(column, names, key)
+        if len(shown.drop_null().unique()) < len(shown):
+            raise InputError(
+                f"pseudonyms: an identifier of column {column!r} is written in two ways, or empty; "
+                "write it in one"
+            )
+        texts = (appearance(text_of(name)) for name in names.to_pylist())
+        digests = (_keyed(key, f"{column}\0{text}\0cut") for text in texts)
+        return cls(tuple(shown.to_pylist()), tuple(digests))
+
+    def nth(self, person: int, nth: int) -> str:
+        """The nth pseudonym of a person, from 0."""
+        first = self.shown[person]
+        return first if nth == 0 else _keyed(self.secrets[person], str(nth)).hex()[: len(first)]
+
+
+def _keyed(key: bytes, message: str) -> bytes:
+    return hmac.new(key, message.encode(), hashlib.sha256).digest()
+
+
 def key_name(key: bytes) -> str:
     """The name of a key's file in private/ once another release took its own's place."""
     return f"pseudonym-{KeyedPseudonym.of(key, _LONGEST).key_id}.key"
@@ -175,5 +209,4 @@ def key_name(key: bytes) -> str:
 
 def pseudonym(key: bytes, column: str, identifier: str, length: int) -> str:
     """The one maker of keyed pseudonyms: of an identifier as `appearance` has it."""
-    message = f"{column}\0{identifier}".encode()
-    return hmac.new(key, message, hashlib.sha256).hexdigest()[:length]
+    return _keyed(key, f"{column}\0{identifier}").hex()[:length]

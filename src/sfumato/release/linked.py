@@ -18,12 +18,13 @@ from sfumato.engines.base import Scratch
 from sfumato.errors import InputError
 from sfumato.numbers import Bools, Codes, Floats, Ints
 from sfumato.release.beside import SeveralGroups
-from sfumato.release.description import Regions, Singletons
+from sfumato.release.description import PSEUDONYM, Regions, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, Made, MadeHere, Placement, ReadFrom, TablePlacement
 from sfumato.release.release import Release
 from sfumato.release.signatures import Knows, Signatures, signatures_of, too_many_parts
 from sfumato.release.summing import group_counts, references
+from sfumato.schema.roles import Schema
 from sfumato.table import Table
 
 
@@ -66,6 +67,21 @@ class LinkedRows:
         """The pseudonym of each of them."""
         return self.pseudonym[self.published]
 
+    def keyed_pseudonyms(self, drawn: Ints) -> list[str]:
+        """The keyed pseudonym of each; of one person's several the longest is her first.
+
+        `drawn`: a number of each, in whose order they are that have as many rows.
+        """
+        keyed = self.table.keyed
+        assert keyed is not None
+        lengths = np.bincount(self.whose)
+        person = np.empty(len(lengths), dtype=np.int64)
+        person[self.whose] = self.rows.person[self.published]
+        order = np.lexsort((drawn, -lengths, person))
+        nth = np.empty(len(lengths), dtype=np.int64)
+        nth[order] = np.arange(len(order)) - np.searchsorted(person[order], person[order])
+        return [keyed.nth(*each) for each in zip(person.tolist(), nth.tolist(), strict=True)]
+
     def public(self) -> dict[str, int]:
         """What a manifest tells: what of people's rows is not published, or not together."""
         person, published = self.rows.person, self.published
@@ -100,6 +116,14 @@ class LinkedRows:
         number[pseudonyms] = -1
         kept = np.where(self.pseudonym >= 0, number[self.pseudonym], -1)
         return replace(self, pseudonym=kept)
+
+
+def pseudonym_column(schema: Schema) -> str:
+    """What the column of pseudonyms is called: no other column has its name."""
+    name, given = PSEUDONYM, {column for _, column in schema.roles()}
+    while name in given:
+        name += "_"
+    return name
 
 
 def rows_of(table: Table) -> PersonRows:

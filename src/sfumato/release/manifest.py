@@ -218,8 +218,10 @@ def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ..
 
 def _perturbed(path: Path, name: str, role: str, told: object) -> Perturbation | None:
     with contextlib.suppress(SfumatoError, TypeError):
-        if told is None or role in ("sensitive", "keep"):
-            return None if told is None else perturbation_of(told)
+        if told is None or role in ("sensitive", "keep", PSEUDONYM):
+            done = None if told is None else perturbation_of(told)
+            if done is None or role != PSEUDONYM or done.done == "pseudonym":
+                return done
     _broken(path, f"column {name!r} is perturbed in no known way")
 
 

@@ -32,7 +32,8 @@ from sfumato.errors import (
 )
 from sfumato.perturbation.base import Changed, NumberPerturbation, Perturbation, texts_of
 from sfumato.perturbation.chance import RankSwap
-from sfumato.perturbation.pseudonyms import KeyedPseudonym, PseudonymKey
+from sfumato.perturbation.pseudonyms import KeyedPeople, KeyedPseudonym, PseudonymKey
+from sfumato.release.linked import pseudonym_column
 from sfumato.schema.roles import Schema
 from sfumato.table import Table, levels_of
 
@@ -96,9 +97,11 @@ def with_pseudonyms(table: Table, kept: PseudonymKey) -> Table:
     Only here such a column becomes one that may be published.
     """
     schema = table.schema
-    if not schema.pseudonyms:
+    if not schema.pseudonyms or table.keyed is not None:
         return table
     check_in_memory(table, "pseudonyms")
+    if table.rows is not None:
+        return _with_keyed_people(table, kept)
     names, rows = _rows(table)
     key = kept.key()
     keyed = KeyedPseudonym.of(key, kept.length)
@@ -116,6 +119,25 @@ def with_pseudonyms(table: Table, kept: PseudonymKey) -> Table:
     stated = dict.fromkeys(schema.pseudonyms, keyed)
     made = _recounted(replace(table, schema=shown), names, rows, stated)
     return replace(made, key=key if kept.file is None else None)
+
+
+def _with_keyed_people(table: Table, kept: PseudonymKey) -> Table:
+    """The table whose linked rows get keyed pseudonyms instead of random numbers."""
+    column = str(table.schema.person)
+    whose = named(table.source.column(column), "whose")
+    every = select([whose], table.source.name, group=["whose"])
+    listed = f"{every} ORDER BY whose"
+    people = _whole(table.engine.fetch(listed).column(0))  # in the order of their numbers
+    key = kept.key()
+    return replace(
+        table,
+        perturbed={
+            **table.perturbed,
+            pseudonym_column(table.schema): KeyedPseudonym.of(key, kept.length),
+        },
+        keyed=KeyedPeople.of(column, people, key, kept.length),
+        key=key if kept.file is None else None,
+    )
 
 
 def _rows(table: Table) -> tuple[list[str], pa.Table]:

@@ -5,7 +5,7 @@ And a table taken as a release of itself (`as_it_stands`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -22,6 +22,7 @@ from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
 from sfumato.notebook import Displayed
 from sfumato.numbers import Floats, Ints
 from sfumato.perturbation.base import Perturbation
+from sfumato.perturbation.pseudonyms import KeyedPseudonym
 from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import Description, Examples, Regions, Scheme, Singletons
 from sfumato.release.groups import Groups
@@ -121,6 +122,16 @@ class Release(Displayed):
                 return self.made.perturbed
             case _:
                 return {}
+
+    @property
+    def pseudonym_keys(self) -> frozenset[str]:
+        """The names of the keys of its pseudonyms: releases that share one are joined by them."""
+        done = self.perturbed.values()
+        return frozenset(one.key_id for one in done if isinstance(one, KeyedPseudonym))
+
+    def joined_with(self, others: Sequence[Release]) -> tuple[str, ...]:
+        """Those of the others whose rows anybody can join to these by their pseudonyms."""
+        return tuple(one.label for one in others if one.pseudonym_keys & self.pseudonym_keys)
 
     @property
     def file(self) -> FileStamp | None:

@@ -24,6 +24,7 @@ from sfumato.numbers import Ints, sums_by
 from sfumato.release.description import Singletons
 from sfumato.release.distribution import NO_VALUE, Had, Share, shares_of
 from sfumato.release.groups import Groups
+from sfumato.release.linked import pseudonym_column
 from sfumato.release.made import Done, Placement, Treated
 from sfumato.release.release import Release
 from sfumato.release.summing import references
@@ -434,7 +435,9 @@ def _others(release: Release, table: Table | None) -> Iterator[ColumnTreatment]:
         published.add(str(schema.weight))
     for role, name in schema.roles():
         if role == "person" and release.by_row is not None:
+            keyed = release.perturbed.get(pseudonym_column(schema))
             how = "a random number in its place, the same on all rows of a person"
+            how = how if keyed is None else f"links a person's rows; {keyed.words}"
             yield ColumnTreatment(name, role, "pseudonym", how)
         elif role in _REMOVED and name not in published:
             yield ColumnTreatment(name, role, "removed", _REMOVED[role])

@@ -222,11 +222,16 @@ class Schema:
             raise SchemaError(
                 f"rows = {self.rows!r} needs person, the column that names whose row it is"
             )
-        if self.pseudonyms and (self.rows != "gathered" or self.count is not None):
+        if self.pseudonyms and (self.rows == "unlinked" or self.count is not None):
             other = "count" if self.count is not None else f"rows = {self.rows!r}"
             raise SchemaError(
-                f"pseudonyms and {other} do not go together: a pseudonym stands on one row (rows = "
-                "'linked' makes random ones of the person column by itself)"
+                f"pseudonyms and {other} do not go together: a pseudonym stands on one row, or "
+                "links rows (rows = 'linked')"
+            )
+        if self.pseudonyms and self.rows == "linked" and self.pseudonyms != (self.person,):
+            raise SchemaError(
+                f"pseudonyms: where rows are linked it is by person; name {self.person!r} alone "
+                "there for keyed ones, or leave pseudonyms out for random numbers"
             )
         for role in ("weight", "protect", "lists"):
             if self.rows == "unlinked" and getattr(self, role):
@@ -258,6 +263,7 @@ class Schema:
             (role, name)
             for role in ("quasi", "sensitive", "identifiers", "keep", "pseudonyms")
             for name in getattr(self, role)
+            if not (role == "pseudonyms" and self.rows == "linked" and name == self.person)
         ]
         for role in ("person", "count", "weight", "protect", "household"):
             name = getattr(self, role)

@@ -257,6 +257,8 @@ def _column(
     missing, codes = form.get("missing", {}).get(name, ""), form.get("codes", {}).get(name, ())
     own = {"group": GROUP_ID}.get(role, role)
     how = _OF_OURS.get(own, "" if treatment is None else treatment.how)
+    means, done = dict(_MEANS), release.perturbed.get(name)
+    how = done.words if done is not None and own == PSEUDONYM else how
     labels: tuple[CellLabel, ...] = ()
     kinds: dict[Kind, str] = {"value": ""}
     if shown is not None and not release.regions.exact:
@@ -264,17 +266,15 @@ def _column(
         every = [_label(name, part, release.schema, missing, codes) for part in parts]
         kinds = {label.kind: label.text for label in sorted(every, key=_order, reverse=True)}
         few = len(every) <= MOST_LABELS
-        listed = [
-            one for one in every if one.kind != "value" and (few or one.kind not in _PATTERNS)
-        ]
-        labels = tuple(sorted(listed, key=_order))
+        listed = (label for label in every if label.kind != "value")
+        told = (label for label in listed if few or label.kind not in _PATTERNS)
+        labels = tuple(sorted(told, key=_order))
     if "list" in entry or "several" in entry:
         separator = entry.get("list", "")
         kinds = {"list": JSON if separator == JSON else f"a{separator}b" if separator else ""}
     elif codes and (shown is None or release.regions.exact):
         kinds["code"] = ", ".join(codes)
     kinds |= {} if own in _OF_OURS else {"missing": kinds.get("missing", missing)}
-    means, done = dict(_MEANS), release.perturbed.get(name)
     if release.regions.centroids and shown is not None:
         means["value"] = "the centre of the person's group, not her own value"
     elif done is not None:

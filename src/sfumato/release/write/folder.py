@@ -24,7 +24,7 @@ from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.perturbation.pseudonyms import KEY, key_name
 from sfumato.progress import phase
 from sfumato.release.description import GROUP_ID, PSEUDONYM
-from sfumato.release.linked import LinkedPlacement
+from sfumato.release.linked import LinkedPlacement, pseudonym_column
 from sfumato.release.made import MadeHere, Randomised
 from sfumato.release.manifest import (
     BESIDE,
@@ -43,7 +43,7 @@ from sfumato.release.write.by_engine import made_to_publish
 from sfumato.release.write.cells import own_values
 from sfumato.release.write.codebook import Codebook, codebook_of
 from sfumato.release.write.data_files import WHOSE, Data, data_of, write_rows
-from sfumato.release.write.publish import pseudonym_column, rows_with_owners
+from sfumato.release.write.publish import rows_with_owners
 from sfumato.release.write.weights import told_of_weights
 from sfumato.schema.notation import JSON
 from sfumato.schema.region import text_of

@@ -18,8 +18,8 @@ from sfumato.counts.counts import rank_rows
 from sfumato.counts.value_sets import code_sets
 from sfumato.errors import SchemaError
 from sfumato.numbers import Ints, offsets_of, taken_rows
-from sfumato.release.description import GROUP_ID, PSEUDONYM, Buckets
-from sfumato.release.linked import LinkedPlacement, LinkedRows
+from sfumato.release.description import GROUP_ID, Buckets
+from sfumato.release.linked import LinkedPlacement, LinkedRows, pseudonym_column
 from sfumato.release.made import Placement, Randomised
 from sfumato.release.noisy import COUNT, NoisyTable
 from sfumato.release.release import Release
@@ -33,7 +33,6 @@ from sfumato.release.write.cells import (
     used_values,
 )
 from sfumato.release.write.weights import mean_weights
-from sfumato.schema.roles import Schema
 
 OWNER = "whose row"  # of rows with a number for each one's person, which are never handed out
 
@@ -105,16 +104,8 @@ def _weights(release: Release, groups: Ints) -> dict[str, pa.Array]:
     return {schema.weight: pa.array(mean_weights(release)[groups])}
 
 
-def pseudonym_column(schema: Schema) -> str:
-    """What the column of pseudonyms is called: no other column has its name."""
-    name, given = PSEUDONYM, {column for _, column in schema.roles()}
-    while name in given:
-        name += "_"
-    return name
-
-
 def _linked(release: Release, linked: LinkedRows, seed: int) -> pa.Table:
-    """Rows with pseudonyms: random numbers, which a new release draws anew."""
+    """Rows with pseudonyms: random numbers, which a new release draws anew, or keyed ones."""
     shuffle = np.random.default_rng(seed)
     places, whose = linked.published, linked.whose
     regions, rows = linked.regions.take(places), linked.rows
@@ -128,9 +119,16 @@ def _linked(release: Release, linked: LinkedRows, seed: int) -> pa.Table:
     sorted_people = np.argsort(signature, kind="stable")
     number = np.empty(len(signature), dtype=np.int64)
     number[sorted_people] = shuffle.permutation(len(signature)) + 1
+    given = pa.array(np.arange(len(signature) + 1))
+    if linked.table.keyed is not None:
+        keyed = linked.keyed_pseudonyms(number)
+        number = np.unique(keyed, return_inverse=True)[1].astype(np.int64)
+        given = pa.array(sorted(keyed), pa.string())
     order = _shuffled([content, number[whose]], shuffle)
     declared = release.schema.domains
-    columns: dict[str, Any] = {pseudonym_column(release.schema): pa.array(number[whose[order]])}
+    columns: dict[str, Any] = {
+        pseudonym_column(release.schema): given.take(pa.array(number[whose[order]]))
+    }
     for name, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
         cells_shown = shown_regions(parts, codes, declared.get(name))
         columns[name] = cells_shown.take(pa.array(codes[order]))

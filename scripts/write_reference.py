@@ -29,7 +29,7 @@ from sfumato.anonymizers.base import Anonymizer
 from sfumato.cli.main import app
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import Criterion
-from sfumato.criteria.skyline_privacy import KnowledgePoint
+from sfumato.criteria.skyline_points import KnowledgePoint
 from sfumato.engines.reading import OF_POLICIES, Reading, options_about
 from sfumato.ledger.earlier import Source
 from sfumato.perturbation import PERTURBATIONS

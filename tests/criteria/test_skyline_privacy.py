@@ -17,7 +17,7 @@ import sfumato as sf
 from sfumato.adversaries.skyline.breach import factor_bounds, minima
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import Measure
-from sfumato.criteria.skyline_privacy import KnowledgePoint, undominated
+from sfumato.criteria.skyline_points import KnowledgePoint, undominated
 from sfumato.errors import PolicyError
 from sfumato.release.groups import Groups
 from tests.adversaries.skyline.tiny_releases import CASES, golden, golden_groups, groups_of, tinies

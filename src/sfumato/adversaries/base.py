@@ -179,6 +179,7 @@ class CatalogueEntry:
     stand_ins: Callable[[Groups], Iterable[Adversary]] = _nobody
     undefined: Callable[[Release, Groups], str] = _always
     undoes_chance: bool = False
+    reads_several: bool = False  # True: of rows one by one she reads several of a person
 
     def unmeasurable(self, release: Release, groups: Groups) -> str:
         """Why she can never be measured on some groups; empty where she can."""

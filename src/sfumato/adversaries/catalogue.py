@@ -102,7 +102,7 @@ def _readable(entry: CatalogueEntry, release: Release, name: str) -> list[tuple[
         return []
     if not entry.unmeasurable(release, groups):
         unlinked = groups.beside.unlinked
-        if unlinked is None or entry.of_rows_alone:
+        if unlinked is None or entry.of_rows_alone or entry.reads_several:
             return [(release, groups)]
         return [(release, unlinked.by_row)]
     by_row = release.by_row

@@ -9,196 +9,56 @@ A point that another one implies is dropped, and the verdict says so.
 Single values, and lists that are published whole: merging groups never makes anybody surer, so a
 table that is unsafe as one group has no safe release. Several values in one bag: merging may harm,
 and an unsafe group may have a safe split; so may a group whose lists are so many that what she
-believes is known as an upper bound only (the verdict then says "at most"). Errata
+believes is known as an upper bound only (the verdict then says "at most"). Rows published one by
+one are judged when a release is finished, which knows whose they are. Errata
 of Fig. 6: "A5 = min{A4, ...}" must be min{A5, ...}, and the starting group is never checked.
-
-Points are written by a data owner as (l, k, m, c); their certainties are put on one scale.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cached_property, partial
 from math import floor
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from sfumato.adversaries.base import Asked
-from sfumato.adversaries.skyline.acquaintance import Acquaintance, certainties
+from sfumato.adversaries.skyline.acquaintance import Acquaintance
 from sfumato.adversaries.skyline.breach import (
     NAME,
-    Bounds,
+    NEAR,
     Case,
-    breach,
     case_of,
     check_case,
     check_point,
     minima_bounds,
     odds_at,
     safe,
+    unfit_for_facts,
     unknown_value,
     unlike_case,
 )
 from sfumato.adversaries.skyline.grounding import ground
-from sfumato.counts.counts import Attribute, TableCounts
+from sfumato.adversaries.skyline.unlinked_rows import rows_breach
+from sfumato.counts.counts import Attribute, Counts, TableCounts
 from sfumato.criteria.base import (
+    WHOSE,
     Measure,
     ReleaseCriterion,
     Verdict,
     groups_about,
     summarize,
 )
+from sfumato.criteria.skyline_points import KnowledgePoint, Scale, points_of, undominated
 from sfumato.criteria.skyline_search import Present, Questions, begin, weigh
 from sfumato.criteria.splits import CandidateSplits
-from sfumato.criteria.steps import SHARES, WAYS, BoundStep, Ladder, Way
-from sfumato.errors import InputError, PolicyError, quoted
-from sfumato.numbers import Bools, Floats, Ints, fraction, shortest
+from sfumato.criteria.steps import WAYS, BoundStep
+from sfumato.errors import InputError, PolicyError
+from sfumato.numbers import Bools, Floats, Ints, shortest
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
-
-# Certainties of many points on one scale, group by group, for the measure of `SkylinePrivacy`.
-
-
-class Scale:
-    """Puts certainties of points with different confidences on the scale of the strictest."""
-
-    def __init__(self, asked: Questions, strictest: float) -> None:
-        self.asked, self.strictest = asked, strictest
-        self.limits = np.array([float(confidence) for confidence in asked.confidences])
-
-    def of(self, certainty: Floats) -> Floats:
-        """On the same side of the strictest confidence as they were of their own."""
-        scaled = certainty * (self.strictest / self.limits)
-        below = np.minimum(scaled, np.nextafter(self.strictest, 0))
-        return np.where(certainty < self.limits, below, np.maximum(scaled, self.strictest))
-
-    def by_group(
-        self, groups: Groups, least: Bounds, found: Floats
-    ) -> tuple[Floats, Bools, dict[KnowledgePoint, Bools]]:
-        """How sure she can become of a target in each group, whatever she knows of other groups;
-        where that is an upper bound only; and in which groups she can, by each of several points.
-
-        `found` is what was decided for the release; it holds of the groups that decide it.
-        """
-        asked, out, most = self.asked, np.zeros(len(groups)), breach(least.least)
-        at_most = np.zeros(len(groups), dtype=bool)
-        by_point = self._by_point()
-        exposed = {point: np.zeros(len(groups), dtype=bool) for point in by_point}
-        targets, points = asked.targets, asked.points
-        for block, sure, reached in certainties(groups, targets, points, asked.case, least):
-            decided = self.of(np.where(sure >= most, found, np.minimum(sure, found)))
-            out[block] = decided.max(axis=1, initial=0.0)
-            for point, columns in by_point.items():
-                exposed[point][block] = (decided[:, columns] >= self.strictest).any(axis=1)
-            if reached is not sure:
-                worst = decided >= out[block][:, None]
-                at_most[block] = ~(worst & (reached == sure)).any(axis=1)
-        return out, at_most, exposed
-
-    def _by_point(self) -> dict[KnowledgePoint, list[int]]:
-        """The columns of each point; none where there is one point alone."""
-        columns = defaultdict[KnowledgePoint, list[int]](list)
-        for column, (known, c) in enumerate(
-            zip(self.asked.points.tolist(), self.limits.tolist(), strict=True)
-        ):
-            columns[KnowledgePoint(known[0], known[1], known[2], c)].append(column)
-        return columns if len(columns) > 1 else {}
-
-
-# Points of a privacy skyline as a data owner writes them: (l, k, m) of knowledge, c of confidence.
-#
-# A point that asks for less knowledge and allows more confidence than another is implied by it.
-
-
-class KnowledgePoint(NamedTuple):
-    """An adversary who knows (l, k, m) must stay below confidence c."""
-
-    l: int  # noqa: E741  # the paper's names
-    k: int
-    m: int
-    c: float
-
-    @property
-    def known(self) -> tuple[int, int, int]:
-        return self.l, self.k, self.m
-
-    @property
-    def confidence(self) -> Fraction:
-        """The decimal somebody wrote, exactly."""
-        return fraction(self.c)
-
-    def dominates(self, other: KnowledgePoint) -> bool:
-        """Whether keeping this point keeps the other."""
-        more = all(mine >= theirs for mine, theirs in zip(self.known, other.known, strict=True))
-        return more and self.confidence <= other.confidence
-
-    def __str__(self) -> str:
-        return f"({self.l}, {self.k}, {self.m}) below {shortest(self.c)}"
-
-    def step(self, way: Way) -> KnowledgePoint:
-        """The next usual confidence; the same where there is none."""
-        rung = Ladder("c", (1, 0.95, *SHARES)).next(self.c, way)
-        return self if rung is None else self._replace(c=rung)
-
-    def fact(self, way: Way) -> KnowledgePoint:
-        """One fact less of each kind, or one more of those that she has (of her target if none)."""
-        if way == "looser":
-            less = [max(count - 1, 0) for count in self.known]
-            return KnowledgePoint(less[0], less[1], less[2], self.c)
-        if not any(self.known):
-            return self._replace(l=1)
-        more = [count + 1 if count else 0 for count in self.known]
-        return KnowledgePoint(more[0], more[1], more[2], self.c)
-
-
-def points_of(criterion: str, name: str, given: Any) -> tuple[KnowledgePoint, ...]:
-    """A list of (l, k, m, c), each a list of four or a table of those keys."""
-    if isinstance(given, str | Mapping) or not isinstance(given, Sequence):
-        raise PolicyError(f"{criterion}: {name} = {quoted(given)} is not allowed; {_FORM}")
-    return tuple(_point(criterion, name, entry) for entry in given)
-
-
-_FORM = "it must be a list of points, each [l, k, m, c] or { l = 0, k = 1, m = 0, c = 0.5 }"
-
-
-def _point(criterion: str, name: str, entry: Any) -> KnowledgePoint:
-    if isinstance(entry, Mapping) and set(entry) == set(KnowledgePoint._fields):
-        entry = [entry[field] for field in KnowledgePoint._fields]
-    if isinstance(entry, str | Mapping) or not isinstance(entry, Sequence) or len(entry) != 4:
-        raise PolicyError(f"{criterion}: {name} has {entry!r}; {_FORM}")
-    *known, confidence = entry
-    try:
-        check_point(known)
-    except InputError as error:
-        raise PolicyError(f"{criterion}: {name} has a point with {error}") from None
-    number = isinstance(confidence, int | float) and not isinstance(confidence, bool)
-    if not number or not 0 < confidence <= 1:
-        raise PolicyError(
-            f"{criterion}: {name} has a point with c = {confidence!r}; it must be a number above 0 "
-            "and at most 1"
-        )
-    return KnowledgePoint(int(known[0]), int(known[1]), int(known[2]), confidence)
-
-
-def undominated(
-    points: Sequence[KnowledgePoint],
-) -> tuple[tuple[KnowledgePoint, ...], tuple[tuple[KnowledgePoint, KnowledgePoint], ...]]:
-    """The points that count, and those dropped, each with one that implies it."""
-    kept: list[KnowledgePoint] = []
-    for point in points:
-        if not any(other.dominates(point) for other in kept):
-            kept = [other for other in kept if not point.dominates(other)] + [point]
-    dropped = [
-        (point, next(other for other in kept if other.dominates(point)))
-        for point in dict.fromkeys(points)
-        if point not in kept
-    ]
-    return tuple(kept), tuple(dropped)
-
 
 Values = str | tuple[str, ...] | Mapping[str, tuple[KnowledgePoint, ...]] | None
 
@@ -212,6 +72,7 @@ class SkylinePrivacy(ReleaseCriterion):
     adversary: ClassVar[str] = NAME
     coordinates: ClassVar[tuple[str, ...]] = KnowledgePoint._fields
     of_several: ClassVar[bool] = True
+    of_rows: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
 
     points: Sequence[KnowledgePoint]
@@ -322,10 +183,11 @@ class SkylinePrivacy(ReleaseCriterion):
     # -- what a search may rely on ----------------------------------------------------------------
 
     def bind(self, counts: TableCounts) -> SkylineOfTable:
-        about = tuple(a for a in counts.sensitive if self.sensitive in (None, a.name))
-        return SkylineOfTable(
-            self.points, self.value, self.case, sensitive=self.sensitive, about=about
-        )
+        rows = isinstance(counts, Counts) and counts.owner is not None
+        about = () if rows else counts.sensitive
+        about = tuple(a for a in about if self.sensitive in (None, a.name))
+        asked = self.points, self.value, self.case
+        return SkylineOfTable(*asked, sensitive=self.sensitive, about=about, unlinked=rows)
 
     @property
     def about(self) -> tuple[Attribute, ...]:
@@ -368,6 +230,8 @@ class SkylinePrivacy(ReleaseCriterion):
             return "there is no group to judge"
         if not groups.width:
             return "the table has no sensitive column"
+        if groups.beside.unlinked is not None:
+            return unfit_for_facts(groups)  # by groups alone: `of_release` knows whose rows
         return "" if self.case is None else unlike_case(groups, self.case)
 
     @cached_property
@@ -376,7 +240,8 @@ class SkylinePrivacy(ReleaseCriterion):
 
     def questions(self, groups: Groups) -> Questions:
         """What is asked of these groups: a column for each value and point."""
-        case = case_of(groups, self.case)
+        rows = groups.beside.unlinked is not None
+        case = "lists" if rows else case_of(groups, self.case)
         key = (groups.attribute, groups.values, case)  # the same for every batch
         if key not in self._asked:
             self._asked[key] = self._ask(groups, case)
@@ -410,7 +275,7 @@ class SkylinePrivacy(ReleaseCriterion):
     def adversaries(self, release: Release) -> Iterator[Asked]:
         """Whoever knows as much as a point says, by the values it is about."""
         for groups in groups_about(self, release):
-            if not self.inapplicable(groups):
+            if groups.beside.unlinked is not None or not self.inapplicable(groups):
                 for known, values in self.known(groups).items():
                     yield Asked(Acquaintance(known, tuple(values), self.case), groups)
 
@@ -427,6 +292,45 @@ class SkylinePrivacy(ReleaseCriterion):
         return weigh(self.questions(parents), state, parents, children, first)
 
     # -- judging ----------------------------------------------------------------------------------
+
+    def of_release(self, release: Release, groups: Groups) -> Verdict:
+        rows = groups.beside.unlinked
+        return self.verdict(groups) if rows is None else self._of_rows(release, groups)
+
+    def _of_rows(self, release: Release, groups: Groups) -> Verdict:
+        """Whether everybody stays below the confidence of every point, whatever rows are known."""
+        if not len(groups) or not groups.width or groups.beside.altered_by_chance:
+            why = self.inapplicable(groups) or unfit_for_facts(groups)
+            return self.unjudged("not_applicable", why, groups)
+        if self.case is not None:
+            why = f"case = {self.case!r} is asked for, and rows are published one by one"
+            return self.unjudged("not_applicable", why, groups)
+        asked = self.questions(groups)
+        found = rows_breach(release, groups, asked.targets, asked.points)
+        if found is None:
+            return self.unjudged("cannot_judge", WHOSE, groups)
+        limits = np.array([float(odds_at(confidence)) for confidence in asked.confidences])
+        with np.errstate(divide="ignore"):
+            odds = np.where(found.certainty > 0, 1 / found.certainty - 1, np.inf)
+        unsafe = odds <= limits * (1 + NEAR) + NEAR
+        scaled = Scale(asked, self.strictest).of(found.certainty)
+        scaled = np.where(unsafe, np.maximum(scaled, self.strictest), scaled)
+        worst = int(np.argmax(scaled.max(axis=0))) if scaled.size else 0
+        at_most = bool(scaled.size) and not found.exact[worst]
+        bounded = np.full(len(groups), at_most)
+        measure = summarize(groups, scaled.max(axis=1, initial=0.0), "below", bounded=bounded)
+        bad, notes = unsafe.any(axis=1), []
+        if number := groups.number(bad):
+            people = groups.headcount(bad)
+            notes.append(f"{number:,} of {groups.number():,} groups, {people} people")
+        if scaled.size:
+            value = groups.values[int(asked.targets[worst])]
+            notes.append(
+                f"who knows {tuple(asked.points[worst].tolist())} becomes "
+                f"{'at most ' if at_most else ''}{found.surest[worst]:.4g} sure that {value!r} "
+                "stands in some row of somebody's"
+            )
+        return self.decided("violated" if number else "holds", measure, groups, "; ".join(notes))
 
     def measure(self, groups: Groups) -> Measure:
         """How sure she can become of somebody in each group, whatever she knows elsewhere.
@@ -489,6 +393,12 @@ class SkylineOfTable(SkylinePrivacy):
     """The same in a search, which knows the attributes of its table."""
 
     about: tuple[Attribute, ...] = field(default=(), kw_only=True, repr=False, compare=False)
+    unlinked: bool = field(default=False, kw_only=True, repr=False, compare=False)
+
+    @property
+    def at_end(self) -> bool:  # type: ignore[override]
+        """Where rows are published one by one: whose lie where is known of a whole release."""
+        return self.unlinked
 
 
 def _fewest(point: KnowledgePoint) -> int:

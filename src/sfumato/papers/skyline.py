@@ -34,7 +34,8 @@ from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.compiled import inner, kernel
 from sfumato.criteria.diversity import RecursiveDiversity
 from sfumato.criteria.k_anonymity import KAnonymity
-from sfumato.criteria.skyline_privacy import KnowledgePoint, SkylinePrivacy
+from sfumato.criteria.skyline_points import KnowledgePoint
+from sfumato.criteria.skyline_privacy import SkylinePrivacy
 from sfumato.datasets.census import census, census_schema
 from sfumato.datasets.public_files import adult_uci
 from sfumato.numbers import Floats, Ints

@@ -12,7 +12,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.adversaries.base import MOST_COUNTS, BeliefChange, CatalogueEntry, Moves, Threat
+from sfumato.adversaries.base import (
+    ALTERED,
+    MOST_COUNTS,
+    BeliefChange,
+    CatalogueEntry,
+    Moves,
+    Threat,
+)
 from sfumato.adversaries.skyline.breach import (
     AIDED,
     BARE,
@@ -32,8 +39,8 @@ from sfumato.adversaries.skyline.breach import (
     minima_bounds,
     odds,
     safe,
-    unfit_for_facts,
 )
+from sfumato.adversaries.skyline.unlinked_rows import before_release, rows_breach
 from sfumato.errors import InputError, quoted
 from sfumato.numbers import Floats, Ints
 from sfumato.release.beside import Headcount
@@ -120,9 +127,13 @@ class Acquaintance:
     def name(self) -> str:
         return NAME
 
-    def attack(self, release: Release, groups: Groups | None = None) -> Acquainted:
+    def attack(
+        self, release: Release, groups: Groups | None = None
+    ) -> Acquainted | AcquaintedWithRows:
         about = release.groups if groups is None else groups
         values = range(about.width) if self.values is None else self.values
+        if about.beside.unlinked is not None:
+            return AcquaintedWithRows(release, about, self.known, values)
         return Acquainted(about, self.known, values, self.case)
 
 
@@ -169,6 +180,39 @@ class Acquainted:
         ]
 
 
+@dataclass(frozen=True)
+class AcquaintedWithRows:
+    """What so many facts make of people whose rows are published one by one."""
+
+    release: Release
+    groups: Groups
+    known: Known
+    targets: Sequence[int]
+
+    def threats(self) -> list[Threat]:
+        groups, release = self.groups, self.release
+        targets = np.asarray(self.targets, dtype=np.int64)
+        points = np.tile(np.asarray(self.known, dtype=np.int64), (len(targets), 1))
+        name, knows = groups.attribute or "the sensitive value", words(self.known, "lists")
+        found = rows_breach(release, groups, targets, points)
+        if found is None:
+            return [Threat(NAME, knows, f"{name}: {_WHOSE}", name, status="not_measured")]
+        before = before_release(release, groups, targets, points)
+        moves, many = Moves(groups), len(groups)
+        rows = np.repeat(np.arange(many), len(targets))
+        moves.see(rows, np.tile(targets, many), np.tile(before, many), found.certainty.ravel())
+        if not found.exact.all():
+            moves.worst = _bounded(moves.worst, None)
+            moves.surest = _bounded(moves.surest, None)
+            moves.surest_moved = _bounded(moves.surest_moved, None)
+        learns = f"{name}, in any row: {moves.words}"
+        shown = Threat(NAME, knows, learns, name, moves.people, moves.worst)
+        return [replace(shown, surest=moves.surest_moved)]
+
+
+_WHOSE = "not measured: nobody here knows whose rows they are"
+
+
 def _without_release(groups: Groups, targets: Ints, points: Ints, case: Case) -> Floats:
     """How sure so many facts make her where everybody is one group: the facts' own doing."""
     everybody = minima_bounds(groups.everybody(), targets, points, case)
@@ -203,7 +247,10 @@ def _some(number: int, one: str, several: str = "") -> str:
 
 
 def _stand_ins(groups: Groups) -> Iterator[Acquaintance]:
-    if 0 < len(groups.data) <= MOST_COUNTS and groups.width <= MOST_VALUES:
+    counts = len(groups.data)
+    if groups.beside.unlinked is not None:  # whose sets of rows are looked at, too
+        counts = max(counts, int(groups.published_rows.sum()))
+    if 0 < counts <= MOST_COUNTS and groups.width <= MOST_VALUES:
         yield Acquaintance(ONE_EACH)
 
 
@@ -216,5 +263,6 @@ ENTRY = CatalogueEntry(
     "when shown",
     ("skyline-privacy",),
     stand_ins=_stand_ins,
-    undefined=lambda _, groups: unfit_for_facts(groups),
+    undefined=lambda _, groups: ALTERED if groups.beside.altered_by_chance else "",
+    reads_several=True,
 )

@@ -257,8 +257,8 @@ def unfit_for_facts(groups: Groups) -> str:
         return ""
     return (
         "rows of one person are published one by one and lie in several groups; what facts about "
-        "people tell is worked out for those who are in one: link her rows (rows = 'linked') or "
-        "gather them"
+        "people tell is asked of a release that knows whose they are: require skyline-privacy, or "
+        "link her rows (rows = 'linked')"
     )
 
 

@@ -74,6 +74,15 @@ class KnownParts:
     part: Ints
     kind: Ints
     people: Ints
+    whose: Ints  # the numbers of people who have published rows
+    kind_of: Ints  # the kind of each
+
+    @property
+    def risks(self) -> Floats:
+        """By kind, how surely somebody is found by the worst of what may be known of her."""
+        risks = np.zeros(len(self.people))
+        np.maximum.at(risks, self.kind, 1 / self.candidates[self.part])
+        return risks
 
     def people_where(self, parts: Bools) -> int:
         """How many people there are of whom she may know one of these."""
@@ -119,7 +128,17 @@ def known_parts(release: Release, knows: Knows) -> KnownParts | None:
     all_rows = fewer and sets is kinds
     at_least = at_least or all_rows
     return KnownParts(
-        sets, places // most, places % most, candidates, at_least, all_rows, part, kind, people
+        sets,
+        places // most,
+        places % most,
+        candidates,
+        at_least,
+        all_rows,
+        part,
+        kind,
+        people,
+        np.unique(person),
+        kind_of.astype(np.int64),
     )
 
 

@@ -319,7 +319,7 @@ class SkylinePrivacy(ReleaseCriterion):
         at_most = bool(scaled.size) and not found.exact[worst]
         bounded = np.full(len(groups), at_most)
         measure = summarize(groups, scaled.max(axis=1, initial=0.0), "below", bounded=bounded)
-        bad, notes = unsafe.any(axis=1), []
+        bad, notes = np.asarray(unsafe.any(axis=1)), []
         if number := groups.number(bad):
             people = groups.headcount(bad)
             notes.append(f"{number:,} of {groups.number():,} groups, {people} people")

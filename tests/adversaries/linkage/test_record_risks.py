@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 
 import pyarrow as pa
@@ -111,9 +112,73 @@ def test_it_is_written_for_its_owner_alone(tmp_path: Path) -> None:
 def test_what_cannot_be_told_is_refused(tmp_path: Path) -> None:
     data = pa.table({"a": [1, 2, 3], "b": [1, 1, 1], "s": ["x"] * 3, "who": ["p", "p", "q"]})
     several = sf.read(data, sf.Schema(quasi=["a", "b"], sensitive="s", person="who"))
-    with pytest.raises(sf.InputError, match="one row"):
+    with pytest.raises(sf.InputError, match="keep one row each, or say rows"):
         sf.audit(several, [sf.KAnonymity(1)]).record_risks()
     path = tmp_path / "release.csv"
     path.write_text('a,b,s\n"[0, 2)",0,x\n"[0, 2)",0,y\n')
     with pytest.raises(sf.InputError, match="--table"):
         sf.audit(sf.read_release(path, SCHEMA), [sf.KAnonymity(1)]).record_risks()
+
+
+# -- several rows a person -------------------------------------------------------------------------
+
+VISITS = st.lists(
+    st.tuples(st.sampled_from("pqrs"), st.integers(0, 3), st.sampled_from("xy")),
+    min_size=3,
+    max_size=12,
+)
+
+
+def visits(rows: list[tuple[str, int, str]], shown: str, knows: int | str) -> sf.Table:
+    who, a, s = zip(*rows, strict=True)
+    schema = sf.Schema(quasi=["a"], sensitive="s", person="who", rows=shown, knows=knows)
+    return sf.read(pa.table({"who": who, "a": a, "s": s}), schema)
+
+
+@settings(max_examples=few(25), deadline=None)
+@given(rows=VISITS, knows=st.sampled_from(["all", 1, 2]))
+def test_rows_one_by_one_are_told_by_group_and_by_what_is_known(rows, knows) -> None:
+    told = sf.audit(visits(rows, "unlinked", knows), [sf.KAnonymity(1)]).record_risks()
+    everyone = {who: Counter(a for person, a, _ in rows if person == who) for who, _, _ in rows}
+    for record, (who, a, _) in zip(told.to_arrow().to_pylist(), rows, strict=True):
+        there = sum(a in cells for cells in everyone.values())
+        assert (record["people"], record["prosecutor"]) == (there, pytest.approx(1 / there))
+        mine = sorted(everyone[who].elements())
+        many = len(mine) if knows == "all" else min(knows, len(mine))
+        fitting = [
+            sum(Counter(known) <= cells for cells in everyone.values())
+            for known in combinations(mine, many)
+        ]
+        assert record["by_known_rows"] == pytest.approx(1 / min(fitting))
+
+
+@settings(max_examples=few(25), deadline=None)
+@given(rows=VISITS, knows=st.sampled_from(["all", 1, 2]))
+def test_linked_rows_are_told_by_their_person(rows, knows) -> None:
+    report = sf.audit(visits(rows, "linked", knows), [sf.KAnonymity(1)])
+    told = report.record_risks().to_arrow().to_pylist()
+    everyone = {who: Counter(a for person, a, _ in rows if person == who) for who, _, _ in rows}
+    for record, (who, _, _) in zip(told, rows, strict=True):
+        mine = sorted(everyone[who].elements())
+        many = len(mine) if knows == "all" else min(knows, len(mine))
+        fitting = [
+            sum(
+                cells == everyone[who] if knows == "all" else Counter(known) <= cells
+                for cells in everyone.values()
+            )
+            for known in combinations(mine, many)
+        ]
+        assert record["prosecutor"] == pytest.approx(1 / min(fitting))
+        assert record["people"] == min(fitting)
+
+
+def test_a_linked_release_tells_its_records_where_it_is_made(tmp_path: Path) -> None:
+    rows = [(f"p{at // 2}", at % 4, "xyx"[at % 3]) for at in range(40)]
+    policy = sf.Policy([sf.KAnonymity(3)], anonymizer=sf.Mondrian())
+    for shown in ("linked", "unlinked"):
+        release = sf.anonymize(visits(rows, shown, "all"), policy, seed=1)
+        report = sf.audit(release, policy)
+        told = report.record_risks()
+        assert len(told) == len(rows)
+        highest = max(told.to_arrow()["prosecutor"].to_pylist())
+        assert highest == pytest.approx(report.linkage.prosecutor.highest)

@@ -8,26 +8,36 @@ what is published.
 
 Records with equal values may be in several groups, and which is in which is not known: such a
 record is told with the highest risk of its groups, and without a group.
+
+Where people have several rows each row is a record. Published one by one, it is found with its
+group, and besides by whoever knows several rows of its person (`by_known_rows`). Linked by a
+pseudonym, all of a person's rows are found as her signature is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from sfumato.adversaries.linkage.risks import Linkage, Risk
 from sfumato.adversaries.linkage.special_uniques import SpecialUniques, special_uniques
+from sfumato.adversaries.several_rows import known_parts
 from sfumato.counts.counts import Counts, rank_rows
+from sfumato.counts.rows import person_rows
+from sfumato.engines.base import named, select
 from sfumato.errors import InputError, SfumatoError, refuse_handed_out
 from sfumato.files import check_new_file, new_file
 from sfumato.numbers import Floats, Ints, rows_of
 from sfumato.release.description import Singletons
+from sfumato.release.linked import LinkedPlacement, LinkedRows
 from sfumato.release.release import Release
+from sfumato.release.signatures import Signatures, signatures_of
 from sfumato.release.write.cells import rows_and_tuples
 from sfumato.table import Table
 
@@ -42,7 +52,8 @@ class RecordRisks:
     was suppressed, or may be in several). `prosecutor`, `journalist`: the chance of being found, 0
     where it is not published. `suda_table`, `suda_release`: its SUDA score in the table as it
     stands, and as it is published. `worst_belief`: the share of the commonest sensitive value in
-    its group, of all sensitive columns the highest.
+    its group, of all sensitive columns the highest. Of rows published one by one `by_known_rows` is
+    the chance of finding its person by as many of her rows as the schema says are known.
     """
 
     table: pa.Table
@@ -84,6 +95,8 @@ def record_risks(
     """
     if linked.prosecutor is None:
         raise InputError(f"record risks cannot be told: {linked.reason}")
+    if release.by_row is not None:
+        return _of_linked_rows(release, release.by_row)
     source, tuples, groups = _placed(release, table)
     check_records(source)
     counts = source.counts.in_memory("telling the risk of every record")
@@ -121,21 +134,84 @@ def record_risks(
         "suda_release": by_tuple(None if in_release is None else in_release.score[where]),
         "worst_belief": by_tuple(_commonest(release)[at]),
     }
+    known = None if source.schema.rows != "unlinked" else known_parts(release, release.schema.knows)
     for name, of_each in figures.items():
         if of_each is None:
             columns[name] = pa.nulls(len(tuple_of), pa.float64())
         else:
             columns[name] = pa.array(of_each[tuple_of])
+    if known is not None:
+        found = np.zeros(source.people)
+        found[known.whose] = known.risks[known.kind_of]
+        columns["by_known_rows"] = pa.array(found[_owners(source)])
     return RecordRisks(pa.table(columns))
+
+
+def _of_linked_rows(release: Release, by_row: Release) -> RecordRisks:
+    """Every row as its person is found: by the pseudonym of hers that tells most."""
+    placement, counted = release.placement, by_row.counted_from
+    if isinstance(placement, LinkedPlacement):
+        shown = placement.linked
+    elif counted is not None and _is_table(by_row):
+        table = counted.in_memory("telling the risk of every record").table
+        rows = person_rows(table.engine, table.source, table.schema)
+        shown = LinkedRows.as_they_stand(replace(table, rows=rows))
+    else:
+        raise InputError(
+            f"{release.label} does not tell whose rows are which pseudonym's; ask where it is made "
+            "(anonymize --record-risks), or of the table itself"
+        )
+    assert isinstance(release.regions, Signatures)
+    signature = signatures_of(shown.regions.take(shown.published), shown.whose)[0]
+    total = shown.rows.people
+    person = shown.rows.person[shown.published]
+    hers = np.zeros((3, total))  # fewest people who fit, how surely found, what is believed
+    hers[0] = np.inf
+    fewest = release.regions.fewest[signature][shown.whose]
+    np.minimum.at(hers[0], person, fewest)
+    np.maximum.at(hers[1], person, 1 / fewest)
+    np.maximum.at(hers[2], person, _commonest(release)[signature][shown.whose])
+    group = np.full(total, -1, dtype=np.int64)
+    group[person] = signature[shown.whose]
+    parted = np.unique(person[group[person] != signature[shown.whose]])
+    group[parted] = -1
+    whose = _owners(shown.table)
+    there = np.isfinite(hers[0])
+    people = np.where(there, hers[0], 0).astype(np.int64)
+    nothing = pa.nulls(len(whose), pa.float64())
+    return RecordRisks(
+        pa.table(
+            {
+                "record": pa.array(np.arange(1, len(whose) + 1)),
+                "group": pa.array(group[whose] + 1, mask=group[whose] < 0),
+                "people": pa.array(people[whose], mask=~there[whose]),
+                "prosecutor": pa.array(hers[1][whose]),
+                "journalist": nothing,
+                "suda_table": nothing,
+                "suda_release": nothing,
+                "worst_belief": pa.array(hers[2][whose]),
+            }
+        )
+    )
+
+
+def _owners(table: Table) -> Ints:
+    """Whose row each row of the file is, by the numbers that people have in its counts."""
+    whose = [named(table.source.column(str(table.schema.person)), "whose")]
+    rows = table.engine.fetch(select(whose, table.source.name), in_order=True).column(0)
+    listed = f"{select(whose, table.source.name, group=['whose'])} ORDER BY whose"
+    numbers = pc.index_in(rows, value_set=table.engine.fetch(listed).column(0).combine_chunks())
+    owners: Ints = numbers.to_numpy().astype(np.int64)
+    return owners
 
 
 def check_records(table: Table) -> None:
     """Refuse tables of which no record's risk can be told; before any work is done."""
     several = table.schema.person is not None and not table.source.one_each
-    if several or table.schema.rows != "gathered":
+    if several and table.schema.rows == "gathered":
         raise InputError(
-            "record risks are told of one row a person, and people have several here; keep one row "
-            "each"
+            "record risks are told of one row a person, and people have several here that are put "
+            "together; keep one row each, or say rows = 'unlinked' or 'linked'"
         )
     table.counts.in_memory("telling the risk of every record")
 

@@ -124,7 +124,9 @@ class RowsBreach:
 
     @property
     def surest(self) -> Floats:
-        return self.certainty.max(axis=0, initial=0.0)
+        """Of anybody, by question."""
+        surest: Floats = self.certainty.max(axis=0, initial=0.0)
+        return surest
 
 
 def rows_breach(

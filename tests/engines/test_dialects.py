@@ -145,6 +145,19 @@ def test_bytes_that_are_no_text_are_told_by_their_line(tmp_path: Path) -> None:
         sf.read(file, sf.Schema(["ort"]), encoding="latin-1")
 
 
+def test_utf8_that_is_called_latin_1_is_not_believed(tmp_path: Path) -> None:
+    file = text(tmp_path, "ort\nKöln\nMünchen\nWürzburg\n", "utf-8")
+    for said in ("latin-1", "cp1252"):
+        with pytest.raises(sf.InputError, match=r"UTF-8 throughout.*or say utf-8"):
+            sf.read(file, sf.Schema(["ort"]), encoding=said)
+    for codec in ("latin-1", "cp1252", "utf-8"):
+        file = text(tmp_path, "ort\nKöln\nMünchen\nWürzburg\n", codec)
+        values = sf.read(file, sf.Schema(["ort"]), encoding=codec).counts.quasi[0].values
+        assert values == ("Köln", "München", "Würzburg")
+    plain = text(tmp_path, "ort\nBonn\nTrier\n", "utf-8")
+    assert sf.read(plain, sf.Schema(["ort"]), encoding="latin-1").people == 2
+
+
 def kinds(file: Path, **options: object) -> tuple[object, ...]:
     """The first column of a file: its kind and values, and the doubt about it."""
     table = sf.read(file, sf.Schema(["x"]), **options)  # type: ignore[arg-type]

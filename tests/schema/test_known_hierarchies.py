@@ -6,6 +6,7 @@ import datetime as dt
 from collections.abc import Sequence
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -216,3 +217,14 @@ def test_mondrian_cuts_numbers_only_where_their_taxonomy_does() -> None:
     release = sf.anonymize(table, sf.Policy([sf.KAnonymity(3)], anonymizer=sf.Mondrian()), seed=1)
     told = set(release.to_arrow().column("age").to_pylist())
     assert told == {"<30", "[30, 40)", "[40, 50)", ">=50"}
+
+
+def test_a_sensitive_code_that_is_written_in_two_ways_is_not_two_values() -> None:
+    schema = sf.Schema(["a"], "ill", hierarchies={"ill": sf.icd10()})
+    for other in ("e11.9", "E119", "e119"):
+        rows = {"a": [1, 1, 1, 1], "ill": ["E11.9", other, "I10", "I10"]}
+        with pytest.raises(sf.InputError, match="write each code one way") as raised:
+            sf.read(pd.DataFrame(rows), schema)
+        assert "1 of its 3 distinct codes" in str(raised.value)
+    quasi = sf.Schema(["ill"], hierarchies={"ill": sf.icd10()})  # there it finds people, not hides
+    assert len(sf.read(pd.DataFrame({"ill": ["E11.9", "e11.9"]}), quasi).counts) == 2

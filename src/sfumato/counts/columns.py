@@ -23,6 +23,7 @@ from sfumato.engines.base import Engine, Source, literal, named, select
 from sfumato.errors import InputError
 from sfumato.numbers import Codes
 from sfumato.schema.domain import Domain, Kind, build_domain
+from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.notation import looks_like_json
 from sfumato.schema.region import MISSING
 from sfumato.schema.roles import Schema
@@ -133,7 +134,7 @@ def domain_of(name: str, raw: pa.Array, source: Source, schema: Schema) -> tuple
         _refuse_undeclared(name, raw, schema)
     leaves = recipe.leaves() if recipe is not None else ()
     if name in schema.sensitive and not leaves and (declared is None or isinstance(declared, str)):
-        _refuse_look_alikes(name, raw)
+        _refuse_look_alikes(name, raw, recipe)
     domain, codes = build_domain(
         name,
         raw,
@@ -196,11 +197,20 @@ def _refuse_undeclared(name: str, raw: pa.Array, schema: Schema) -> None:
         )
 
 
-def _refuse_look_alikes(name: str, raw: pa.Array) -> None:
+def _refuse_look_alikes(name: str, raw: pa.Array, recipe: Hierarchy | None) -> None:
     """One value written in two ways would make a group of it look diverse."""
     if str(raw.type) not in ("string", "large_string", "string_view"):
         return
-    alike = count_look_alikes(raw.to_pylist())
+    texts = raw.to_pylist()
+    alike = count_look_alikes(texts)
+    if recipe is not None and not alike:
+        codes = [None if text is None else recipe.spelling(text) for text in texts]
+        if same := count_look_alikes(codes):
+            raise InputError(
+                f"sensitive column {name!r}: {same:,} of its {len(raw):,} distinct codes are "
+                f"another one by {recipe.kind} (e11.9, E119 and E11.9 are one); write each code "
+                "one way, or list the values in domains if they are different"
+            )
     if alike:
         raise InputError(
             f"sensitive column {name!r}: {alike:,} of its {len(raw):,} distinct values look like "

@@ -48,6 +48,11 @@ _NOISE, _SENSE = 0.05, 0.05  # how far behind the best guess another one is stil
 _ODD_WORDS = 0.02  # share of words beyond which letters are wrong
 
 
+_ONE_BYTE = ("iso8859", "cp125", "mac")  # encodings in which a byte is a letter, Latin ones first
+_NO_CHANCE = 3  # so many letters do not stand as UTF-8 would have them by chance
+_FOLLOWING, _BEYOND_ASCII = bytes(range(0x80, 0xC0)), bytes(range(0x80, 0x100))
+
+
 @dataclass(frozen=True)
 class TextEncoding:
     """A codec, the mark that a file begins with, and whether somebody said so."""
@@ -75,7 +80,14 @@ def encoding_of(path: Path, stated: str | None = None) -> TextEncoding:
             status = path.stat()
             return _found(path, status.st_mtime_ns, status.st_size, status.st_ino)
         with unpacked(path) as file:
-            return _as_stated(shown_name(path), stated, file.read(4))
+            found = _as_stated(shown_name(path), stated, file.read(4))
+        if found.codec.startswith(_ONE_BYTE) and _signs_of_utf8(path) >= _NO_CHANCE:
+            raise InputError(
+                f"{shown_name(path)} is UTF-8 throughout, and encoding says {quoted(stated)}, in "
+                "which every letter beyond English ones would become two others; leave encoding "
+                "out, or say utf-8"
+            )
+        return found
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{shown_name(path)} cannot be read: {type(error).__name__}") from None
 
@@ -146,6 +158,22 @@ def _is_utf8(path: Path) -> bool:
     except UnicodeDecodeError:
         return False
     return bool(packing_of(path)) or not decoder.getstate()[0]
+
+
+def _signs_of_utf8(path: Path) -> int:
+    """How many letters beyond English ones a file has as UTF-8; 0 where it is none throughout.
+
+    In a text of one byte a letter such letters hardly ever stand as UTF-8 would have them: each
+    after the right one, all over the file.
+    """
+    if not _is_utf8(path):
+        return 0
+    # Every such sign has one byte that begins it, and others that only follow.
+    return sum(len(chunk.translate(None, _FOLLOWING)) - _ascii(chunk) for chunk in _chunks(path))
+
+
+def _ascii(chunk: bytes) -> int:
+    return len(chunk.translate(None, _BEYOND_ASCII))
 
 
 def _evidence(path: Path) -> bytes:

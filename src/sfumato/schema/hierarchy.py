@@ -98,6 +98,10 @@ class Hierarchy(ABC):
         """
         return ()
 
+    def spelling(self, text: str) -> str:
+        """The same for texts that mean the same value, however they are written."""
+        return text
+
     def read_label(self, text: str) -> Region | None:
         """What a label says that no list of values is needed to understand; None for others."""
         return None

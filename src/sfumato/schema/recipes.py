@@ -307,6 +307,9 @@ class Icd10(Hierarchy):
     def level_names(self) -> Sequence[str]:
         return ("category", "block", "chapter")
 
+    def spelling(self, text: str) -> str:
+        return text.upper().replace(".", "")
+
     def regions(self, domain: Domain) -> list[list[Region]]:
         texts = [text_of(value) for value in domain.values if value is not None]
         families = [found for text in texts if (found := families_of(text)) is not None]

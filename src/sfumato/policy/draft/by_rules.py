@@ -162,8 +162,8 @@ class DraftRules:
         """What stands above it."""
         assert self.rules is not None
         words = (
-            f"Rule set: `sfumato audit` tells paragraph by paragraph whether a file is as "
-            f"{self.rules.source} asks. {NO_ADVICE}"
+            f"Rule set ({self.rules.source}): `sfumato audit` tells paragraph by paragraph whether "
+            f"a file is as it asks. {NO_ADVICE}"
         )
         if isinstance(self.rules, SafeHarbor):
             words += (

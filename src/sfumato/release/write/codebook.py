@@ -239,6 +239,11 @@ def codebook_of(release: Release, manifest: Mapping[str, Any]) -> Codebook:
 
 # -- columns ---------------------------------------------------------------------------------------
 
+_ROW = {
+    "gathered": "One row is one person.",
+    "unlinked": "A person may have several rows, and nothing tells which are hers: count rows.",
+    "linked": "A person's rows have one pseudonym: count pseudonyms for people, rows for events.",
+}
 _OF_OURS = {
     GROUP_ID: "the number of the bucket that a row is in; numbers say nothing",
     PSEUDONYM: "a random number, the same on all rows of a person; other releases draw others",
@@ -265,9 +270,8 @@ def _column(
         parts = _parts(release, shown)
         every = [_label(name, part, release.schema, missing, codes) for part in parts]
         kinds = {label.kind: label.text for label in sorted(every, key=_order, reverse=True)}
-        few = len(every) <= MOST_LABELS
         listed = (label for label in every if label.kind != "value")
-        told = (label for label in listed if few or label.kind not in _PATTERNS)
+        told = (one for one in listed if len(every) <= MOST_LABELS or one.kind not in _PATTERNS)
         labels = tuple(sorted(told, key=_order))
     if "list" in entry or "several" in entry:
         separator = entry.get("list", "")
@@ -409,9 +413,7 @@ def _analysis(
             "single small cells, which may be of nobody."
         )
     else:
-        rows = manifest.get("rows", "gathered")
-        row = {"unlinked": "a row of some person's", "linked": "a row of the pseudonym's person"}
-        words.append(f"One row is {row.get(rows, 'one person')}.")
+        words.append(_ROW[manifest.get("rows", "gathered")])
     if manifest["suppressed"] and not described.noisy:
         words.append(
             "Shares are shares of those who are published. Who is left out is not left out by "
@@ -447,8 +449,7 @@ def _analysis(
 def _questions(release: Release, shown: Sequence[ShownColumn]) -> tuple[CountQuestion, ...]:
     """Counts by each column and by pairs of them, and how much of the answer is sure."""
     described = release.regions
-    names = [column.name for column in shown]
-    sensitive = list(release.schema.sensitive)
+    names, sensitive = [column.name for column in shown], list(release.schema.sensitive)
     if described.noisy:
         return (CountQuestion((*names, *sensitive), None, "off by the noise alone"),)
     if described.centroids:
@@ -456,13 +457,12 @@ def _questions(release: Release, shown: Sequence[ShownColumn]) -> tuple[CountQue
         return (*(CountQuestion((name,), None, words) for name in names), *_of_sensitive(release))
     release = release.by_row or release
     rows = release.groups.published_rows.astype(np.float64)
-    total = float(rows.sum()) or 1.0
     sure = dict(zip(names, _sure(release, shown), strict=True))
     asked = [(name,) for name in names] + list(combinations(names[:_MOST_PAIRED], 2))
     questions = []
     for columns in asked:
         both = np.prod([sure[name] for name in columns], axis=0)
-        share = round(float((rows * both).sum()) / total, 2)
+        share = round(float((rows * both).sum()) / (float(rows.sum()) or 1.0), 2)
         questions.append(CountQuestion(columns, share, _in_words(share)))
     if described.exact:
         words = "an estimate: whose value it is, is told by bucket only"

@@ -165,9 +165,9 @@ def test_twenty_rows_of_one_person_hide_nobody() -> None:
 
 def test_what_is_not_defined_for_rows_is_never_said_to_hold() -> None:
     read = sf.read(admissions(), schema())
-    asked = [sf.SkylinePrivacy([(0, 0, 0, 1.0)]), sf.DistributionLeakage(1.4)]
-    skyline, leakage = sf.audit(read, asked).findings
-    assert skyline.verdict.status == "not_applicable"
+    asked = [sf.RelativeThreatBound(2.0), sf.DistributionLeakage(1.4)]
+    relative, leakage = sf.audit(read, asked).findings
+    assert relative.verdict.status == "not_applicable"
     assert leakage.verdict.status == "holds"
     with pytest.raises(sf.InputError, match="several groups"):
         sf.knowledge_skyline(table_as_published(read).groups, "HIV", 0.9)

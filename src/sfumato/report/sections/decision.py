@@ -269,7 +269,10 @@ def headline(report: Report) -> str:
         if report.noisy:  # how many they are is not told
             return f"The policy holds: {every} for everybody."
         whom = "people of the table" if report.raw else "people published"
-        return f"The policy holds: {every} for the {report.summary.people:,} {whom}."
+        told = f"The policy holds: {every} for the {report.summary.people:,} {whom}"
+        if report.rules is None:
+            return f"{told}."
+        return f"{told}, and every paragraph of {report.rules.name} does."
     if report.status == "violated":
         failing = [verdict for verdict in verdicts if verdict.status == "violated"]
         ruled = report.rules is not None and report.rules.status == "violated"

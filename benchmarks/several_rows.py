@@ -64,7 +64,7 @@ def seconds(path: Path, maker: sf.Lattice | sf.Mondrian, *, unlinked: bool) -> f
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--people", type=int, default=1_000_000)
-    parser.add_argument("--runs", type=int, default=2)
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--only", choices=("lattice", "mondrian"))
     given = parser.parse_args()
     makers = {"lattice": sf.Lattice(), "mondrian": sf.Mondrian()}

@@ -55,10 +55,12 @@ def entry_of(adversary: str) -> CatalogueEntry | None:
     return next((entry for entry in ADVERSARIES.values() if entry.owns(adversary)), None)
 
 
-def knows_owners(threat: Threat) -> bool:
+def knows_owners(threat: Threat, release: Release) -> bool:
     """Whether it tells which rows are one person's: not for who reads what is published."""
     entry = entry_of(threat.adversary)
-    return entry is not None and entry.of_rows_alone
+    if entry is None or release.groups.beside.unlinked is None:
+        return False
+    return entry.of_rows_alone or entry.reads_several
 
 
 def weak_to_strong(threats: Iterable[Threat]) -> list[Threat]:

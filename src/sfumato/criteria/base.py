@@ -151,6 +151,10 @@ class Criterion(ABC):
             raise PolicyError(f"{self.name}: joint targets {AT_END}")
         return self
 
+    def stays_private(self, release: Release) -> bool:
+        """Whether what is measured of a release is its owner's alone to know."""
+        return self.private
+
     def check_columns(self, quasi: Sequence[str]) -> None:  # noqa: B027 - most name none
         """Refuse names of quasi-identifiers that are none; a policy asks with its schema's."""
 

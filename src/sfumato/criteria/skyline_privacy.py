@@ -293,6 +293,9 @@ class SkylinePrivacy(ReleaseCriterion):
 
     # -- judging ----------------------------------------------------------------------------------
 
+    def stays_private(self, release: Release) -> bool:
+        return release.groups.beside.unlinked is not None  # by whose rows lie where
+
     def of_release(self, release: Release, groups: Groups) -> Verdict:
         rows = groups.beside.unlinked
         return self.verdict(groups) if rows is None else self._of_rows(release, groups)

@@ -224,11 +224,14 @@ class Audited:
     threats: tuple[Threat, ...]
     policy: Policy | None
     threshold: float
+    for_anybody: bool = False  # True: what only its owner knows is not asked
 
     @phase("attacking")
     def late_threats(self) -> list[Threat]:
         """The threats that only a report that is shown has worked out."""
         late = stand_in_threats(self.seen, "when shown", _named(self.threats))
+        if self.for_anybody:
+            late = [threat for threat in late if not knows_owners(threat, self.seen)]
         return _covered(late, self.judged, self.seen)
 
     @phase("looking for advice")
@@ -241,13 +244,14 @@ class Audited:
         """The release as anybody reads it, and by what anybody can measure on it."""
         seen = as_read(self.release)
         criteria = tuple(criterion for criterion, _ in self.judged)
-        open_to_all = [criterion for criterion in criteria if not criterion.private]
+        open_to_all = [one for one in criteria if not one.stays_private(seen)]
         linked = Linker(thresholds=(self.threshold,)).attack(seen)
         linked = replace(linked, households=None)  # who lives together is not published
         judged = [(one, _by_anybody(one, seen, None)) for one in open_to_all]
         threats = _covered(_threats(seen, seen, open_to_all, linked), judged, seen)
-        threats = [one for one in threats if not knows_owners(one)]
-        again = Audited(seen, seen, tuple(judged), tuple(threats), self.policy, self.threshold)
+        threats = [one for one in threats if not knows_owners(one, seen)]
+        asked = seen, seen, tuple(judged), tuple(threats), self.policy, self.threshold
+        again = Audited(*asked, for_anybody=True)
         return Report(
             summary=_summary(seen, raw=shows_all(seen)),
             findings=(),
@@ -330,7 +334,7 @@ def _as_published(
     seen = as_read(release) if release.suppressed else None
     return tuple(
         replace(verdict, measured=None, worst=(), per_group=None, note="", threats=())
-        if criterion.private
+        if criterion.stays_private(release)
         else verdict
         if seen is None
         else _by_anybody(criterion, seen, verdict)

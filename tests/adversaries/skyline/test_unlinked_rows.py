@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations, permutations, product
 from pathlib import Path
+from shutil import copytree
 
 import numpy as np
 import pyarrow as pa
@@ -174,10 +175,15 @@ def test_a_policy_may_ask_for_it_of_rows_published_one_by_one(tmp_path: Path) ->
         report = sf.audit(release, policy)
         assert report.holds
         (threat,) = [one for one in report.threats if one.adversary == "acquaintance"]
+        public = report.public()  # tells nothing that takes knowing whose rows they are
+        assert not [one for one in public.every_threat if one.adversary == "acquaintance"]
+        assert public.verdicts[1].measured is None
+        assert report.promises()[1].get("measured") is None
         assert 0 < threat.belief.after <= found.surest.max()  # the one that moves most
-        release.save(tmp_path / maker.name, policy=policy)
+        release.save(tmp_path / maker.name, policy=policy, report=report)
         assert sf.audit(sf.read_release(tmp_path / maker.name, schema), policy).holds
-        alone = sf.audit(sf.read_release(tmp_path / maker.name / "public", schema), policy)
+        copytree(tmp_path / maker.name / "public", tmp_path / f"{maker.name} alone")
+        alone = sf.audit(sf.read_release(tmp_path / f"{maker.name} alone", schema), policy)
         assert [verdict.status for verdict in alone.verdicts][1] == "cannot_judge"
     strict = sf.audit(sf.read(frame, schema), [sf.SkylinePrivacy([(0, 1, 0, 0.3)])])
     assert [verdict.status for verdict in strict.verdicts] == ["violated"]

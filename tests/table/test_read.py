@@ -275,6 +275,35 @@ def test_the_coded_way_counts_what_the_raw_way_counts(rows) -> None:
         assert groups_of(sf.read(as_table(rows), schema, threads=1)) == raw
 
 
+@given(rows_of_people, st.sampled_from([1, 3, 25]))
+def test_the_sorted_way_counts_what_the_raw_way_counts(rows, looked_at) -> None:
+    """Also where the first rows lack values that later ones have."""
+    schema = sf.Schema(quasi=["age", "zip"], sensitive=["s"], protect="t")
+    rows = list(dict.fromkeys(rows))
+    raw = sf.read(as_table(rows), schema, threads=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan_module, "SORTED_ROWS", 0)
+        patch.setattr(scan_module, "_LOOKED_AT", looked_at)
+        patch.setattr(scan_module, "_raw", None)
+        patch.setattr(scan_module, "_UNALIKE", 0.0)
+        found = sf.read(as_table(rows), schema, threads=1)
+    for name in ("codes", "values", "n"):
+        assert (getattr(found.counts, name) == getattr(raw.counts, name)).all()
+    assert found.counts.quasi == raw.counts.quasi
+    assert found.counts.sensitive == raw.counts.sensitive
+    assert found.counts.protect[0] == raw.counts.protect[0]
+    assert (found.counts.protect[1] == raw.counts.protect[1]).all()
+
+
+def test_rows_that_are_mostly_alike_are_grouped_and_not_sorted() -> None:
+    table = pa.table({"age": [1, 2] * 10, "s": ["x"] * 20})
+    schema = sf.Schema(quasi=["age"], sensitive="s")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scan_module, "SORTED_ROWS", 0)
+        patch.setattr(scan_module, "_row_numbers", None)
+        assert sf.read(table, schema).counts.n.tolist() == [10, 10]
+
+
 @given(rows_of_people)
 def test_people_equal_a_plain_gathering_by_person(rows) -> None:
     schema = sf.Schema(quasi=["age", "zip"], sensitive="s", person="who")

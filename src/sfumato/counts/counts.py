@@ -338,7 +338,7 @@ def _rank(key: Ints, space: int) -> tuple[Ints, Ints]:
         number = np.cumsum(used, dtype=np.int64) - 1
         return number[key], first[used]
     if (key[1:] >= key[:-1]).all():  # as the tuples of a table are
-        begins = _begin_runs(key)
+        begins = begin_runs(key)
         return np.cumsum(begins, dtype=np.int64) - 1, np.flatnonzero(begins)
     bits = total.bit_length()
     if space >= 1 << (62 - bits):
@@ -349,13 +349,13 @@ def _rank(key: Ints, space: int) -> tuple[Ints, Ints]:
     packed = np.sort((key << bits) | np.arange(total))
     order = packed & ((1 << bits) - 1)
     packed >>= bits
-    begins = _begin_runs(packed)
+    begins = begin_runs(packed)
     number = np.empty(total, dtype=np.int64)
     number[order] = np.cumsum(begins, dtype=np.int64) - 1
     return number, order[begins]
 
 
-def _begin_runs(numbers: Ints) -> npt.NDArray[np.bool_]:
+def begin_runs(numbers: Ints) -> npt.NDArray[np.bool_]:
     """Where another number stands than just before."""
     begins = np.ones(len(numbers), dtype=np.bool_)
     np.not_equal(numbers[1:], numbers[:-1], out=begins[1:])

@@ -367,6 +367,26 @@ def test_merge_closed_is_true_of_random_groups(criteria: list[GroupCriterion], d
             assert criterion.holds(labelled(merged, reference, width)).all(), criterion
 
 
+@all_of(BY_GROUP)
+@given(data=st.data())
+def test_no_partition_puts_fewer_people_into_failing_groups(
+    criteria: list[GroupCriterion], data
+) -> None:
+    width = data.draw(st.integers(1, 4))
+    parts = data.draw(st.lists(group_counts(width), min_size=2, max_size=6))
+    together = [sum(column) for column in zip(*parts, strict=True)]
+    more = data.draw(group_counts(width))
+    reference = [n + other for n, other in zip(together, more, strict=True)]
+    apart, merged = (labelled(counts, reference, width) for counts in (parts, [together]))
+    for criterion in criteria:
+        (holds,), measure = criterion.held(merged)
+        if holds or measure is None:
+            continue
+        (lost,) = criterion.lost_below(merged, np.asarray(measure.per_group))
+        bad = apart.sizes[~criterion.holds(apart)].sum()
+        assert 0 <= lost <= bad + 1e-9, criterion
+
+
 @all_of(c for c in BY_GROUP if c.upward_closed)
 @given(data=st.data())
 def test_upward_closed_is_true_of_random_groups(criteria: list[GroupCriterion], data) -> None:

@@ -22,7 +22,7 @@ from sfumato.counts.owners import Owners, ValueOwners, tuple_owners, tuple_value
 from sfumato.counts.stored import SMALL, Kinds, StoredCounts
 from sfumato.engines.base import fresh, named, select
 from sfumato.errors import ResourceError
-from sfumato.numbers import Codes, Ints, sums_by
+from sfumato.numbers import Codes, Floats, Ints, sums_by
 from sfumato.schema.hierarchy import Levels
 
 
@@ -105,6 +105,12 @@ class Rolled:
         """How many people are in the chosen groups."""
         sizes = self.sizes if self.multiplicity is None else self.sizes * self.multiplicity
         return int(sizes[chosen].sum())
+
+    def share(self, people: Floats, chosen: npt.NDArray[np.bool_]) -> float:
+        """The sum of some people of each of the chosen groups."""
+        if self.multiplicity is not None:
+            people = people * self.multiplicity
+        return float(people[chosen].sum())
 
     def number(self, chosen: npt.NDArray[np.bool_]) -> int:
         """How many groups are chosen."""

@@ -40,7 +40,7 @@ from sfumato.criteria.verdict import Verdict as Verdict
 from sfumato.criteria.verdict import summarize as summarize
 from sfumato.criteria.verdict import worst_of as worst_of
 from sfumato.errors import InputError, PolicyError
-from sfumato.numbers import Bools
+from sfumato.numbers import Bools, Floats
 from sfumato.release.build import joint_groups, lost_together, with_inside
 from sfumato.release.groups import Groups
 from sfumato.release.kinds import kinds_of
@@ -253,6 +253,16 @@ class GroupCriterion(Criterion):
         """Whether all others may be left out beside the groups that are kept: how many is told."""
         return True
 
+    def lost_below(self, groups: Groups, measured: Floats) -> Floats:
+        """By group, of how many people at least every partition of it puts into groups that fail.
+
+        `measured` is what this measured of the groups. Searches ask of groups that fail; 0 is true
+        of all. Where a group of n people falls short by d(n), and d is convex and grows with n,
+        parts fall short by no less together; those that hold do not, and a part of m people falls
+        short by m times what the worst person alone would: the others hold that many.
+        """
+        return np.zeros(len(groups))
+
     def count_rules(self, everybody: Groups) -> Sequence[CountRule] | None:
         """What must be true of the counts of a group for it to hold, up to rounding at the bound.
 
@@ -295,9 +305,14 @@ class GroupCriterion(Criterion):
         return self._judged(groups)[0]
 
     def holds(self, groups: Groups) -> Bools:
+        return self.held(groups)[0]
+
+    def held(self, groups: Groups) -> tuple[Bools, Measure | None]:
+        """Which groups hold, and what was measured of them; None where nothing can be."""
         if self.undefined(groups):
-            return np.zeros(len(groups), dtype=bool)
-        return self._judged(groups)[1]
+            return np.zeros(len(groups), dtype=bool), None
+        measure, holds, _ = self._judged(groups)
+        return holds, measure
 
     def verdict(self, groups: Groups) -> Verdict:
         reason = self.undefined(groups)

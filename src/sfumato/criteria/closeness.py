@@ -118,6 +118,20 @@ class TCloseness(GroupCriterion):
         measured, holds = decide(groups, measured, self.t, "at_most", compare)
         return summarize(groups, measured, "at_most"), holds
 
+    def lost_below(self, groups: Groups, measured: Floats) -> Floats:
+        """Distances are convex; nobody is further from all than one who has the rarest value.
+
+        Other distances are not where a value has no place.
+        """
+        furthest = 1.0
+        if self.distance == "equal":
+            furthest -= float(groups.reference_share.min(initial=1.0))
+        elif (groups.reference[groups.indices] == 0).any():
+            return super().lost_below(groups, measured)
+        if self.t >= furthest:
+            return super().lost_below(groups, measured)
+        return groups.sizes * np.maximum((measured - self.t) / (furthest - self.t), 0.0)
+
     def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
         if self.t >= 1:  # further apart no two distributions are
             return []

@@ -19,7 +19,7 @@ from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, Kind, each_value
 from sfumato.criteria.exact import decide, entropy_sign, sign
 from sfumato.criteria.steps import Ladder
-from sfumato.numbers import Bools, Ints, fraction, shortest
+from sfumato.numbers import Bools, Floats, Ints, fraction, shortest
 from sfumato.release.groups import Groups
 
 VALUES = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50)  # how many may be asked for
@@ -130,6 +130,12 @@ class EntropyDiversity(GroupCriterion):
         measured, holds = decide(groups, measured, self.l, "at_least", compare)
         return summarize(groups, measured, "at_least"), holds
 
+    def lost_below(self, groups: Groups, measured: Floats) -> Floats:
+        """Entropy is concave, and that of one value is 0."""
+        if self.l <= 1:
+            return super().lost_below(groups, measured)
+        return groups.sizes * np.maximum(1.0 - np.log(measured) / log(self.l), 0.0)
+
     def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
         bounds = (log(self.l), inf)
         return [CountRule(Kind.ENTROPY, each_value(everybody.width), bounds)]
@@ -192,6 +198,10 @@ class RecursiveDiversity(GroupCriterion):
         """r_l + r_(l+1) + ... of each group."""
         rank = np.arange(len(groups.data)) - groups.indptr[groups.row]
         return groups.sum_of(np.where(rank >= self.l - 1, groups.descending, 0))
+
+    def lost_below(self, groups: Groups, measured: Floats) -> Floats:
+        """r1 is convex, the tail is concave: what r1 has too many are no more than the parts'."""
+        return groups.largest * np.maximum(1.0 - self.c / measured, 0.0)
 
     def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
         bounds = (float(self.c), float(self.l))

@@ -429,7 +429,7 @@ def _release_section(published: _Published, setting: _Setting) -> Section:
     assert findings.search is not None
     assert release.placement is not None
     chosen = tuple(findings.levels.values())
-    others = [levels for levels in findings.search.minimal if levels != chosen]
+    others = [levels for levels in findings.search.whole.minimal if levels != chosen]
     rows_of = [(f"at levels {_levels(chosen)}, chosen", published.finding)]
     for levels in others[:_MINIMAL]:
         other = _Published(columns, generalize(release.placement.table, levels))

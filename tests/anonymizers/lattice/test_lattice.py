@@ -103,7 +103,13 @@ def test_the_best_node_is_that_of_exhaustive_search(kind: str, suppression: floa
 def test_the_bound_on_loss_never_hides_the_best_node(kind: str, suppression: float, data) -> None:
     table, require = data.draw(tables), data.draw(KINDS[kind])
     oracle = LatticeOracle(table, require, suppression)
-    check_found(search(table, require, suppression), oracle, utility_named("loss"))
+    found = search(table, require, suppression)
+    check_found(found, oracle, utility_named("loss"))
+    task = Task(table, tuple(require), utility_named("loss"), suppression)
+    best = search_lattice(Judge(task), BUDGET, for_best=True)
+    assert best.exact
+    assert best.best == found.best
+    assert set(best.whole.minimal) == oracle.minimal
 
 
 def test_the_best_may_lie_above_a_node_that_is_known_to_be_safe() -> None:

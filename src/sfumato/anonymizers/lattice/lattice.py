@@ -24,6 +24,7 @@ import heapq
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import product
 from math import inf, isnan, prod
 from typing import ClassVar
@@ -66,6 +67,12 @@ class LatticeOutcome:
     finished: int = 0  # releases that criteria were judged on which no search can carry along
     bound: float = -inf  # no release of the lattice costs less
     finest: Levels = ()  # where limits forbid finer nodes
+    complete: bool = True  # False: only the best was looked for
+
+    @cached_property
+    def whole(self) -> LatticeOutcome:
+        """What is to be known of all nodes, worked out when asked; the best is the same."""
+        return self if self.complete else search_lattice(self.judge, self.size)
 
     @property
     def listed(self) -> Iterator[Levels]:
@@ -113,12 +120,15 @@ class LatticeFindings(Findings):
     search: LatticeOutcome | None = None
 
 
-def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
+def search_lattice(judge: Judge, budget: int, *, for_best: bool = False) -> LatticeOutcome:
     """Judge the lattice without making a release.
 
-    When the time is over, the best of what was judged is as good as can be.
+    When the time is over, the best of what was judged is as good as can be. `for_best`: nodes that
+    cannot be the best are not judged, and others than the best are told by `whole` only.
     """
     size = judge.size
+    # Each look at a stored table costs, and criteria at the end choose among all that is safe.
+    for_best = for_best and judge.passes is None and judge.bounded and not judge.task.at_end
     searched = judge.passes is None and LARGE < size <= budget  # each look at a stored table costs
     ends = BothEnds(judge, min(budget, FEW) if searched else budget, MANY)
     nodes, exact = ends.nodes, False
@@ -129,7 +139,7 @@ def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
             # Criteria that judge finished releases choose among all that is safe, not the best.
             exact = ends.proved and not judge.task.at_end
         if size <= budget and not exact:
-            walk = Walk(judge)
+            walk = Walk(judge, for_best=for_best)
             for node in ends.nodes:
                 walk.record(node)
             nodes = walk.nodes
@@ -155,6 +165,7 @@ def search_lattice(judge: Judge, budget: int) -> LatticeOutcome:
         inherited,
         bound=best.cost if exact and best is not None else ends.bound,
         finest=judge.finest,
+        complete=not (for_best and exact),
     )
 
 
@@ -247,12 +258,12 @@ def nothing_safe(task: Task, judge: Judge, found: LatticeOutcome) -> NoSafeRelea
                 if not verdict.holds:
                     advice = "loosen that bound, or allow more suppression"
                     return refused(criterion, verdict, advice)
-    if any(node.satisfied for node in found.nodes):
+    if any(node.satisfied for node in found.whole.nodes):
         return NoSafeRelease(
             f"there are safe releases, but utility {task.utility.name!r} gives none of them a "
             "number; name another utility"
         )
-    nearest = min(found.nodes, key=lambda node: node.suppressed)
+    nearest = min(found.whole.nodes, key=lambda node: node.suppressed)
     return NoSafeRelease(
         f"no node of the lattice satisfies the policy: the nearest fails {judge.told(nearest)}, "
         "loosen the criterion, or give coarser hierarchies"
@@ -281,7 +292,7 @@ class Lattice(Anonymizer):
         from sfumato.anonymizers.lattice.large import judge_of
 
         with closing(judge_of(task)) as judge:
-            outcome = search_lattice(judge, self.budget)
+            outcome = search_lattice(judge, self.budget, for_best=True)
             if outcome.best is None:
                 raise nothing_safe(task, judge, outcome)
             if task.at_end:

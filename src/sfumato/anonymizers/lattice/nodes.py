@@ -120,6 +120,7 @@ def node_regions(node: Rolled, kept: Bools) -> Regions:
 
 
 Outcome = Literal["satisfied", "fails below too", "fails"]
+_ROUNDING = 1e-9  # of sums of floats
 PUBLISHES_NOBODY = "because it publishes nobody"
 
 
@@ -208,12 +209,6 @@ class Judge:
     def bad_groups(self, node: Rolled) -> Bools:
         """The groups that must go, by any check."""
         return SuppressionTally(self, thoroughly=True).add(node)
-
-    def holds(self, criterion: GroupCriterion, node: Rolled, attribute: int | None) -> Bools:
-        """Which groups hold by one criterion, about one attribute."""
-        if criterion.reads_values:
-            return criterion.holds(self.groups(node, attribute))
-        return criterion.holds(self.groups(node, None))
 
     def failure(self, criterion: GroupCriterion) -> Outcome:
         """What it means for finer nodes that this one made too many people go."""
@@ -440,10 +435,12 @@ class SuppressionTally:
         self._groups = np.zeros(len(self._checks) + 1, dtype=np.int64)
         self._all_groups = 0
         self._broken: GroupCriterion | None = None
+        self._lost = 0.0  # people who go at every finer node as well, at least
 
     def add(self, part: Rolled) -> Bools:
         """The groups of a part that must go."""
         bad = np.zeros(len(part), dtype=bool)
+        gone = bad.copy()  # and at every finer node as well
         people = groups = 0
         self._all_groups += part.number(~bad)
         for place, (criterion, attribute) in enumerate(self._checks):
@@ -452,14 +449,25 @@ class SuppressionTally:
             # Too few rows are too few people, and rows are sooner judged than whose they are.
             if by_rows and criterion.reads_values and attribute is not None:
                 failing |= ~criterion.holds(self._judge.by_row(part, attribute))
+            measured: Floats | None = None
             if not by_rows or self._thoroughly or part.people(bad | failing) <= self._judge.limit:
-                failing = ~self._judge.holds(criterion, part, attribute)
+                seen = self._judge.groups(part, attribute if criterion.reads_values else None)
+                holds, measure = criterion.held(seen)
+                failing = ~holds
+                if measure is not None and not by_rows:
+                    measured = np.asarray(measure.per_group)
+            if self._judge.task.upward_closed(criterion):
+                gone |= failing
+                measured = None
             if failing.any():
                 bad |= failing
                 people, groups = part.people(bad), part.number(bad)
             self._people[place] += people
             self._groups[place] += groups
             if self._people[place] > self._judge.limit:
+                if measured is not None and not self._thoroughly:
+                    lost = criterion.lost_below(seen, measured)
+                    self._lost += part.people(gone) + part.share(lost, failing & ~gone)
                 if not self._thoroughly:
                     self._checks, self._broken = self._checks[: place + 1], criterion
                     break
@@ -473,6 +481,8 @@ class SuppressionTally:
         gone = int(self._people[last])
         if self._broken is not None:
             outcome = self._judge.failure(self._broken)
+            if self._lost * (1 - _ROUNDING) > self._judge.limit:
+                outcome = "fails below too"
             return Node(levels, outcome, number, gone, why=self._broken.name)
         if number == 0:
             return Node(levels, "fails", number, gone, why=PUBLISHES_NOBODY)

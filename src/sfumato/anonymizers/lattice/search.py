@@ -12,6 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import reduce
 from itertools import product
 from math import isnan, prod
 
@@ -28,10 +29,15 @@ _HEAD_START = 8  # nodes for each column that are judged from above before the b
 
 
 class Walk:
-    """One search: what it has judged so far, and what follows from it."""
+    """One search: what it has judged so far, and what follows from it.
 
-    def __init__(self, judge: Judge) -> None:
+    `for_best`: nodes that cost more than the best so far are left alone, by the utility's bound.
+    """
+
+    def __init__(self, judge: Judge, *, for_best: bool = False) -> None:
         self._judge = judge
+        least = judge.least_costs() if for_best else None
+        self._least = None if least is None else reduce(np.add.outer, least)
         self.heights = judge.heights
         # Nothing outside the schema's limits is looked at.
         self._finest, self._coarsest = judge.finest, judge.coarsest
@@ -47,9 +53,8 @@ class Walk:
         self._sequence = sorted(columns, key=lambda c: -len(judge.levels[c].domain))
         # Where failures and safety are both inherited, levels are tried middle first, as in a
         # bisection; else coarse ones first.
-        self._order = [
-            _middle_first(h) if judge.bisects else list(range(h))[::-1] for h in self.heights
-        ]
+        bisects = judge.bisects and self._least is None
+        self._order = [_middle_first(h) if bisects else list(range(h))[::-1] for h in self.heights]
 
     @property
     def open(self) -> Bools:
@@ -76,35 +81,53 @@ class Walk:
 
     def over(self, base: Rolled) -> None:
         """Judge what cannot be inferred among the nodes that can be rolled up from this one."""
-        lowest = tuple(map(max, base.levels, self._finest))
-        highest = list(self._coarsest)
-        # The coarsest and the finest node of the part of the lattice that is being visited.
-        coarsest, finest = highest.copy(), list(lowest)
-
-        def visit(table: _Lazy, depth: int, below: int) -> None:
-            column = self._sequence[depth]
-            below //= highest[column] + 1 - lowest[column]
-            for level in self._order[column]:
-                if not lowest[column] <= level <= highest[column]:
-                    continue
-                coarsest[column] = finest[column] = level
-                if self._doomed[tuple(coarsest)] or self._safe[tuple(finest)]:
-                    ticker.add(below)  # the whole part is known
-                    continue
-                rolled = _Lazy(table, column, level)
-                if depth + 1 < len(highest):
-                    visit(rolled, depth + 1, below)
-                    continue
-                if not self._known[tuple(finest)]:
-                    self.record(self._judge.judge(rolled.get()))
-                ticker.add(1)
-            coarsest[column], finest[column] = highest[column], lowest[column]
-
+        lowest, highest = tuple(map(max, base.levels, self._finest)), self._coarsest
         if any(low > high for low, high in zip(lowest, highest, strict=True)):
             return
+        # Nodes by one number: thousands are looked at for each that is judged.
+        doomed, safe, known = (
+            known_of.reshape(-1) for known_of in (self._doomed, self._safe, self._known)
+        )
+        least = None if self._least is None else self._least.reshape(-1)
+        steps = [prod(self.heights[column + 1 :]) for column in range(len(self.heights))]
+        passed = 0  # nodes that a bar has not been told of
+
+        def visit(table: _Lazy, depth: int, below: int, coarsest: int, finest: int) -> None:
+            """`coarsest`, `finest`: the ends of the part of the lattice that is being visited."""
+            nonlocal passed
+            column = self._sequence[depth]
+            low, high, step = lowest[column], highest[column], steps[column]
+            below //= high + 1 - low
+            for level in self._order[column]:
+                if not low <= level <= high:
+                    continue
+                top, bottom = coarsest - (high - level) * step, finest + (level - low) * step
+                costly = (
+                    least is not None
+                    and self.best is not None
+                    and least[bottom] > self.best.cost + ROUNDING
+                )
+                if costly or doomed[top] or safe[bottom]:
+                    passed += below  # the whole part is known, or need not be
+                    continue
+                rolled = _Lazy(table, column, level)
+                if depth + 1 < len(lowest):
+                    visit(rolled, depth + 1, below, top, bottom)
+                    continue
+                if not known[bottom]:
+                    self.record(self._judge.judge(rolled.get()))
+                    ticker.add(passed)
+                    passed = 0
+                passed += 1
+
         nodes = prod(high + 1 - low for high, low in zip(highest, lowest, strict=True))
+        ends = (
+            sum(level * step for level, step in zip(levels, steps, strict=True))
+            for levels in (highest, lowest)
+        )
         with Ticker("judging nodes", nodes) as ticker:
-            visit(_Lazy(None, 0, 0, base), 0, nodes)
+            visit(_Lazy(None, 0, 0, base), 0, nodes, *ends)
+            ticker.add(passed)
 
     def cheapest_first(self, nodes: SingleNodes) -> None:
         """Judge nodes by the least they may cost, until none that is left can be the best.

@@ -161,7 +161,7 @@ def lattice_section(report: Report) -> Section | None:
     findings = LatticeFindings.of(evidence.release.made)
     if findings is None or findings.search is None:
         return None
-    outcome = findings.search
+    outcome = findings.search.whole
     chosen = tuple(findings.levels[name] for name in outcome.columns)
     measure = "loss" if evidence.policy is None else evidence.policy.utility
     size = outcome.size

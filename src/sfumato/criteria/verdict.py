@@ -115,8 +115,9 @@ class Verdict(Displayed):
         return replace(
             self,
             worst=tuple(group for _, _, group in worst[:WORST]),
-            per_group=figures[kinds.of],
-            bounded=None if self.bounded is None else self.bounded[kinds.of],
+            # `take` is ten times as fast as an index.
+            per_group=figures.take(kinds.of),
+            bounded=None if self.bounded is None else self.bounded.take(kinds.of),
         )
 
     def _in_short(self) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from sfumato.numbers import Ints
 from sfumato.release.beside import Beside
 from sfumato.release.groups import Groups
 
+_BLOCK = 1 << 16  # groups that are looked through at once
 _MANY = 20_000  # groups: fewer are judged one by one as quickly
 _OTHERS = tuple(beside for beside in fields(Beside) if beside.name != "regions")
 _LIKES = 4  # groups a kind: with fewer nothing is gained
@@ -31,7 +32,11 @@ class GroupKinds:
 
     def first_of(self, kind: int, most: int) -> Ints:
         """The first groups of a kind, at most so many."""
-        return np.flatnonzero(self.of == kind)[:most]
+        found, start = np.zeros(0, dtype=np.int64), 0
+        while len(found) < most and start < len(self.of):
+            here = np.flatnonzero(self.of[start : start + _BLOCK] == kind) + start
+            found, start = np.append(found, here), start + _BLOCK
+        return found[:most]
 
 
 def kinds_of(groups: Groups) -> GroupKinds | None:

@@ -318,7 +318,7 @@ def _tuples_as_they_stand(table: Table, counts: Counts) -> Release:
     regions = Regions(
         columns=tuple(domain.name for domain in counts.quasi),
         parts=tuple(Singletons(domain) for domain in counts.quasi),
-        codes=np.ascontiguousarray(counts.codes[:, first]),
+        codes=counts.codes.take(first, axis=1),
     )
     population: Floats | None = None
     if counts.weights is not None:

@@ -87,17 +87,21 @@ class SparseCounts:
         """The kind of each group, those of equal counts being one, and the first group of each."""
         total = len(self)
         signs = np.random.default_rng(0).integers(1 << 63, size=max(self.width, 1), dtype=np.uint64)
-        cells = signs[self.indices] * (2 * self.data.astype(np.uint64) + np.uint64(1))  # it wraps
+        cells = signs.take(self.indices) * (
+            2 * self.data.astype(np.uint64) + np.uint64(1)
+        )  # it wraps
         marks = self.sum_of(cells ^ (cells >> np.uint64(29)))
         kind = pa.array(marks).dictionary_encode().indices.to_numpy().astype(np.int64)
         first = np.empty(int(kind.max(initial=-1)) + 1, dtype=np.int64)
         first[kind[::-1]] = np.arange(total - 1, -1, -1)  # the last one written is the first
         # Equal marks may be chance: if one is not like the first of its kind, each is a kind.
-        like = first[kind]
-        different = self.distinct != self.distinct[like]
-        place = self.indptr[like[self.row]] + np.arange(len(self.data)) - self.indptr[self.row]
+        like = first.take(kind)
+        different = self.distinct != self.distinct.take(like)
+        moved = self.indptr.take(like) - self.indptr[:-1]  # from each group to the first like it
+        place = moved.take(self.row) + np.arange(len(self.data))
         place = np.minimum(place, max(len(self.data) - 1, 0))
-        unequal = (self.indices != self.indices[place]) | (self.data != self.data[place])
+        unequal = self.indices != self.indices.take(place)
+        unequal |= self.data != self.data.take(place)
         different[self.row[unequal]] = True
         if different.any():
             return np.arange(total), np.arange(total)

@@ -42,7 +42,7 @@ from sfumato.adversaries.linkage.uniqueness import (
 from sfumato.adversaries.locating.people import SLACK, PopulationPerGroup, count_behind
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, expect
-from sfumato.numbers import Codes, Floats, Ints, fraction
+from sfumato.numbers import Bools, Codes, Floats, Ints, fraction
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -417,10 +417,21 @@ def _risk(
         at_highest=share(candidates <= fewest * (1 + SLACK)),
         unique=share(candidates <= 1 + SLACK),
         blind=blind,
-        moved=groups.headcount(moved(np.full(len(own), blind), per_group)),
+        moved=groups.headcount(_moved(blind, candidates)),
         at_most=several is not None and not several.listed,
         per_group=per_group,
     )
+
+
+def _moved(blind: float, candidates: Ints | Floats) -> Bools:
+    """For which groups the risk is far from that of a blind guess; few sizes are of many groups."""
+    most = int(candidates.max())
+    whole = np.issubdtype(candidates.dtype, np.integer) and candidates.min() > 0
+    if whole and most < len(candidates):
+        sizes = np.arange(1, most + 1)
+        far: Bools = moved(np.full(most, blind), 1 / sizes).take(candidates - 1)
+        return far
+    return moved(np.full(len(candidates), blind), 1 / candidates)
 
 
 def _fewest(threshold: float) -> float:

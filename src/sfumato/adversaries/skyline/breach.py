@@ -450,9 +450,9 @@ def compare_shapes(
     """The same from the shapes that attain the minimum of each factor."""
     orders: dict[int, Odds] = {}
     for factor, shapes in nearest_shapes.items():
-        if len(shapes) > MOST_SHAPES or any(_bits(shape, m, case) > MOST_BITS for shape in shapes):
+        if len(shapes) > MOST_SHAPES or (_bits(shapes, m, case) > MOST_BITS).any():
             return None
-        orders[factor] = min(exact_factor(factor, shape, k, m, case) for shape in shapes)
+        orders[factor] = _least(exact_factor(factor, shape, k, m, case) for shape in shapes)
     gap = combine(orders.__getitem__) - bound
     return (gap > 0) - (gap < 0)
 
@@ -487,8 +487,19 @@ def _distinct(shapes: Ints) -> Ints:
     return shapes[first]
 
 
-def _bits(shape: Ints, m: int, case: Case) -> float:
-    """How large the numbers of a shape's fractions get, roughly."""
-    n, a, *others = (int(number) for number in shape)
-    powers = a + sum(others) if case == "multiset" else len(others) + min(m, n)
-    return powers * float(np.log2(n + 1))
+def _least(factors: Iterable[Odds]) -> Odds:
+    """The least factor; below 0 is none, and of a raw table nearly all are 0."""
+    least: Odds = inf
+    for factor in factors:
+        least = min(least, factor)
+        if least == 0:
+            break
+    return least
+
+
+def _bits(shapes: Ints, m: int, case: Case) -> Floats:
+    """How large the numbers of each shape's fractions get, roughly."""
+    n, others = shapes[:, 0], shapes[:, 2:]
+    powers = shapes[:, 1:].sum(axis=1) if case == "multiset" else others.shape[1] + np.minimum(m, n)
+    bits: Floats = powers * np.log2(n + 1.0)
+    return bits

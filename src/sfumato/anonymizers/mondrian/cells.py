@@ -196,7 +196,7 @@ def narrowed(
             base = columns.at[one] + level.astype(np.int64) * int(columns.nested[one])
             low[here, one], high[here, one] = level, columns.labels[base + first[here]]
             continue
-        last, codes = int(columns.last[one]), batch.rows.codes[order, one]
+        last = int(columns.last[one])
         where, end = cut[of_node], int(columns.sizes[one]) - 1
         if last >= 0:
             # Where nobody has a value, specials are parted from each other.
@@ -217,6 +217,7 @@ def narrowed(
         high[clean - 1, one] = np.minimum(where[clean], high[clean - 1, one])
         halved = np.setdiff1d(right, clean, assume_unique=True)
         if len(halved):
+            codes = batch.rows.codes[order, one]
             valued = codes if last < 0 else np.where(codes > last, -1, codes)
             least = np.minimum.reduceat(codes, begins[:-1])
             most = np.maximum.reduceat(valued, begins[:-1])
@@ -225,6 +226,7 @@ def narrowed(
             high[halved - 1, one] = most[halved - 1]
         if last >= 0:
             # Whoever lacks a value stands beside the values of her part, or alone.
+            codes = batch.rows.codes[order, one]
             lacking = here[np.maximum.reduceat(codes, begins[:-1])[here] > last]
             reached = high[lacking, one]
             high[lacking, one] = np.where(reached == last, end, reached + BESIDE)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import cached_property
 
 import numpy as np
 
@@ -52,6 +53,11 @@ class Choice:
     ) -> None:
         self.safety, self.columns = safety, columns
         self._order, self._strict = order, strict
+
+    @cached_property
+    def _numbers(self) -> list[Floats]:
+        """Where the values of each column lie on their axis."""
+        return [one.domain.numbers() for one in self.columns.levels]
 
     # -- where a node's rows are: each node is one run of a batch's rows -------------------------
 
@@ -104,6 +110,7 @@ class Choice:
         parts = np.ones(total, dtype=np.int32)
         undecided = np.flatnonzero(self._people(batch, total) >= max(2, 2 * self.safety.least))
         tried = np.full((total, len(columns)), splits.NONE, dtype=np.int32)
+        decided = np.zeros(total, dtype=bool)
 
         def accept(split: Split) -> Bools:
             nonlocal undecided
@@ -112,8 +119,9 @@ class Choice:
             column[taken], cut[taken] = split.column[allowed], split.cut[allowed]
             parts[taken] = split.parts[allowed]
             inside = rows_in(batch, split.nodes[allowed])
-            part[inside] = split.part[inside]
-            undecided = undecided[~np.isin(undecided, taken, assume_unique=True)]
+            part[inside] = split.part.take(inside)
+            decided[taken] = True
+            undecided = undecided[~decided[undecided]]
             return allowed
 
         for attempt in range(len(columns)):
@@ -285,7 +293,7 @@ class Choice:
                 continue
             reach = max(int(self.columns.sizes[column]) - 1, 1)
             widths[:, column] = (high[:, column] - low[:, column]) / reach
-            numbers = one.domain.numbers()
+            numbers = self._numbers[column]
             placed = one.domain.placed
             span = numbers[placed - 1] - numbers[0] if placed else 0.0
             if one.domain.kind in ("numeric", "date") and 0 < span < np.inf:

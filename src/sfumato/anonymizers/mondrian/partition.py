@@ -213,12 +213,12 @@ class Partition:
         final = np.repeat(parts == 1, parts)  # of each part, then of each row in the order of parts
         lengths = np.diff(begins)
         keep = np.repeat(final, lengths)
-        done = Done(batch.place[order[keep]], lengths[final], low[final], high[final])
+        done = Done(batch.place.take(order[keep]), lengths[final], low[final], high[final])
         live = order[~keep]
         stops = np.cumsum(lengths[~final])
         left = Nodes(
             batch.rows.take(live),
-            batch.place[live],
+            batch.place.take(live),
             stops - lengths[~final],
             stops,
             low[~final],
@@ -240,4 +240,4 @@ class Partition:
         # least row is what a group has whoever finished it.
         ranked = np.argsort(np.minimum.reduceat(rows, begins[:-1]))
         ends, places = taken_rows(begins, ranked)
-        return rows[places], ends, low[ranked], high[ranked]
+        return rows.take(places), ends, low[ranked], high[ranked]

@@ -2,12 +2,16 @@
 
 Prints ratios; every figure of a ratio is measured in this run on the same rows.
 
-    python benchmarks/mondrian.py [--rows 30000] [--large 10000000] [--data DIR] [--peer PYTHON]
+    python benchmarks/mondrian.py [--rows 30000] [--large 10000000] [--data DIR] [--folder DIR]
+        [--peer PYTHON]
 
 Adult: eight quasi-identifiers without hierarchies (anonypy knows none), k = 5. Reading counts for
 neither; what anonypy returns are its published rows, so ours is the release, judged, and its rows.
 The large table is partitioned in a process of its own whose peak memory is read from the operating
-system: eight quasi-identifiers, k = 10 and distinct l = 3, first and second (warm) run.
+system: eight quasi-identifiers, k = 10 and distinct l = 3, first and second (warm) run. The floor
+of the partition is a bare compiled one of the same codes (`bare_partition.py`), that of reading a
+bare GROUP BY of the same columns fetched to Arrow, each in the same process. The file stays in the
+folder.
 """
 
 from __future__ import annotations
@@ -26,9 +30,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
+from results import tell
 
 SHARED = Path(__file__).parents[2] / "shared" / "data"
 K, L = 10, 3
+WHY = "seconds advise; every level of the search goes over all rows several times"
 SIZES = {
     "age": 80,
     "town": 40,
@@ -67,24 +73,39 @@ def make(path: Path, rows: int, seed: int = 7) -> None:
 
 def large(path: Path) -> None:
     """Read and partition; print what the parent wants to know."""
+    import duckdb
+    from bare_partition import partition
+
     import sfumato as sf
     from sfumato.anonymizers.base import Task
     from sfumato.anonymizers.mondrian.mondrian import Mondrian
 
-    start = time.perf_counter()
-    table = sf.read(path, sf.Schema(quasi=list(SIZES), sensitive="disease"))
-    read = time.perf_counter() - start
+    keys = ", ".join((*SIZES, "disease"))
+    query = f"SELECT {keys}, COUNT(*) FROM read_parquet('{path}') GROUP BY {keys}"
+    schema = sf.Schema(quasi=list(SIZES), sensitive="disease")
+    grouped = best(lambda: duckdb.connect().sql(query).to_arrow_table(), 2)
+    read = best(lambda: sf.read(path, schema), 2)
+    table = sf.read(path, schema)
     reading = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
+    counts = table.counts.in_memory("a bare partition")
+    codes = np.ascontiguousarray(counts.codes.T)
+    sizes = np.array([len(domain) for domain in counts.quasi], dtype=np.int64)
+    tuples = (codes, counts.n, counts.values[0], sizes)
+    partition(*(part[:1000] for part in tuples[:3]), sizes, K, L)  # compiles
+    groups = partition(*tuples, K, L)
+    floor = best(lambda: partition(*tuples, K, L), 2)
     task = Task(table, (sf.KAnonymity(K), sf.DistinctDiversity(L)))
     first = best(lambda: Mondrian().run(task), 1)
-    warm = best(lambda: Mondrian().run(task), 2)
-    groups = len(Mondrian().run(task).groups)
+    start = time.perf_counter()
+    made = len(Mondrian().run(task).groups)
+    warm = time.perf_counter() - start
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
-    print(f"{len(table.counts):,} distinct tuples, {groups:,} groups")
-    print(f"read                     {read:8.2f} s, peak {reading:.2f} GiB")
-    print(f"first run                {first:8.2f} s")
-    print(f"second run, warm         {warm:8.2f} s    (advisory 4 s)")
-    print(f"peak memory              {peak:8.2f} GiB")
+    rows = f"{table.people // 1_000_000}M rows"
+    tell(f"Mondrian, {rows}, read", read, other=grouped, against="bare GROUP BY", at_most=3)
+    tell(f"Mondrian, {rows}, k = {K} and l = {L}", warm, at_most=4, why=WHY)
+    tell(f"Mondrian, {rows}, against its floor", warm, other=floor, against="bare partition")
+    print(f"  {len(counts):,} distinct tuples, {made:,} groups (bare: {groups:,}); first run")
+    print(f"  {first:.2f} s; peak {reading:.2f} GiB read, {peak:.2f} GiB in all", flush=True)
 
 
 def adults(folder: Path, rows: int, python: str | None) -> None:
@@ -124,8 +145,7 @@ def adults(folder: Path, rows: int, python: str | None) -> None:
                 check=True,
             ).stdout.split()
         theirs = float(out[-1])
-        print(f"anonypy                  {theirs:9.1f} s    {int(out[-2]):,} groups")
-        print(f"anonypy / ours           {theirs / ours:9.0f}      (bound 200)")
+        tell("Mondrian, Adult, k = 5", ours, other=theirs, against="anonypy", at_least=200)
 
 
 def main() -> None:
@@ -133,6 +153,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=30_000)
     parser.add_argument("--large", type=int, default=10_000_000)
     parser.add_argument("--data", type=Path, default=os.environ.get("SFUMATO_DATA", SHARED))
+    here = Path(tempfile.gettempdir()) / "sfumato-scale"
+    parser.add_argument("--folder", type=Path, default=here)
     parser.add_argument("--peer", help="a Python that has anonypy")
     parser.add_argument("--peak", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
@@ -141,11 +163,12 @@ def main() -> None:
         return
     adults(Path(arguments.data), arguments.rows, arguments.peer)
     if arguments.large:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "large.parquet"
-            make(path, arguments.large)
-            print(f"{arguments.large:,} synthetic rows, k={K} and distinct l={L}:", flush=True)
-            subprocess.run([sys.executable, __file__, "--peak", str(path)], check=True)
+        path = arguments.folder / f"mondrian-{arguments.large}.parquet"
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            make(path.with_suffix(".part"), arguments.large)
+            path.with_suffix(".part").rename(path)
+        subprocess.run([sys.executable, __file__, "--peak", str(path)], check=True)
 
 
 if __name__ == "__main__":

@@ -452,7 +452,11 @@ def compare_shapes(
     for factor, shapes in nearest_shapes.items():
         if len(shapes) > MOST_SHAPES or (_bits(shapes, m, case) > MOST_BITS).any():
             return None
-        orders[factor] = _least(exact_factor(factor, shape, k, m, case) for shape in shapes)
+        orders[factor] = inf
+        for shape in shapes:
+            orders[factor] = min(orders[factor], exact_factor(factor, shape, k, m, case))
+            if orders[factor] == 0:  # none is below, and of a raw table nearly all are 0
+                break
     gap = combine(orders.__getitem__) - bound
     return (gap > 0) - (gap < 0)
 
@@ -485,16 +489,6 @@ def _distinct(shapes: Ints) -> Ints:
         return shapes
     _, first = rank_rows(shapes.T, [int(column.max()) + 1 for column in shapes.T])
     return shapes[first]
-
-
-def _least(factors: Iterable[Odds]) -> Odds:
-    """The least factor; below 0 is none, and of a raw table nearly all are 0."""
-    least: Odds = inf
-    for factor in factors:
-        least = min(least, factor)
-        if least == 0:
-            break
-    return least
 
 
 def _bits(shapes: Ints, m: int, case: Case) -> Floats:

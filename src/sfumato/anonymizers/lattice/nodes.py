@@ -120,7 +120,6 @@ def node_regions(node: Rolled, kept: Bools) -> Regions:
 
 
 Outcome = Literal["satisfied", "fails below too", "fails"]
-_ROUNDING = 1e-9  # of sums of floats
 PUBLISHES_NOBODY = "because it publishes nobody"
 
 
@@ -439,8 +438,7 @@ class SuppressionTally:
 
     def add(self, part: Rolled) -> Bools:
         """The groups of a part that must go."""
-        bad = np.zeros(len(part), dtype=bool)
-        gone = bad.copy()  # and at every finer node as well
+        bad, gone = np.zeros((2, len(part)), dtype=bool)  # gone: from every finer node as well
         people = groups = 0
         self._all_groups += part.number(~bad)
         for place, (criterion, attribute) in enumerate(self._checks):
@@ -449,24 +447,21 @@ class SuppressionTally:
             # Too few rows are too few people, and rows are sooner judged than whose they are.
             if by_rows and criterion.reads_values and attribute is not None:
                 failing |= ~criterion.holds(self._judge.by_row(part, attribute))
-            measured: Floats | None = None
+            measure = None
             if not by_rows or self._thoroughly or part.people(bad | failing) <= self._judge.limit:
                 seen = self._judge.groups(part, attribute if criterion.reads_values else None)
                 holds, measure = criterion.held(seen)
                 failing = ~holds
-                if measure is not None and not by_rows:
-                    measured = np.asarray(measure.per_group)
             if self._judge.task.upward_closed(criterion):
                 gone |= failing
-                measured = None
             if failing.any():
                 bad |= failing
                 people, groups = part.people(bad), part.number(bad)
             self._people[place] += people
             self._groups[place] += groups
             if self._people[place] > self._judge.limit:
-                if measured is not None and not self._thoroughly:
-                    lost = criterion.lost_below(seen, measured)
+                if measure is not None and not (by_rows or self._thoroughly):
+                    lost = criterion.lost_below(seen, np.asarray(measure.per_group))
                     self._lost += part.people(gone) + part.share(lost, failing & ~gone)
                 if not self._thoroughly:
                     self._checks, self._broken = self._checks[: place + 1], criterion
@@ -480,9 +475,8 @@ class SuppressionTally:
         number = self._all_groups - int(self._groups[last])
         gone = int(self._people[last])
         if self._broken is not None:
-            outcome = self._judge.failure(self._broken)
-            if self._lost * (1 - _ROUNDING) > self._judge.limit:
-                outcome = "fails below too"
+            always = self._lost * (1 - 1e-9) > self._judge.limit  # sums of floats
+            outcome = "fails below too" if always else self._judge.failure(self._broken)
             return Node(levels, outcome, number, gone, why=self._broken.name)
         if number == 0:
             return Node(levels, "fails", number, gone, why=PUBLISHES_NOBODY)

@@ -59,6 +59,26 @@ class Choice:
         """Where the values of each column lie on their axis."""
         return [one.domain.numbers() for one in self.columns.levels]
 
+    def axes(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        """What `_widths` makes of ordered columns: where each code begins and ends, columns one
+        after another; by column the span of all, the codes where it has none, and its weight."""
+        below, above, spans = [], [], []
+        reaches = np.maximum(self.columns.sizes - 1, 1).astype(np.float64)
+        for column, one in enumerate(self.columns.levels):
+            size = int(self.columns.sizes[column])
+            first = last = np.arange(size, dtype=np.float64)
+            span, placed, numbers = reaches[column], one.domain.placed, self._numbers[column]
+            reach = numbers[placed - 1] - numbers[0] if placed else 0.0
+            if one.domain.kind in ("numeric", "date") and 0 < reach < np.inf:
+                bounded, span = self.columns.boundaries[column], reach
+                first = numbers if bounded is None else np.asarray(bounded.first, dtype=np.float64)
+                last = numbers if bounded is None else np.asarray(bounded.last, dtype=np.float64)
+            below.append(first)
+            above.append(last)
+            spans.append(span if len(one.domain) > 1 else np.inf)
+        weights = np.asarray(self.safety.task.column_weights, dtype=np.float64)
+        return np.concatenate(below), np.concatenate(above), np.array(spans), reaches, weights
+
     # -- where a node's rows are: each node is one run of a batch's rows -------------------------
 
     def runs(self, nodes: Ints, which: Codes) -> Ints:

@@ -155,6 +155,7 @@ class Mondrian(Anonymizer):
 
     def _partition(self, task: Task) -> Release:
         """Split until no split is allowed by the criteria that a search can carry along."""
+        from sfumato.anonymizers.mondrian import medians
         from sfumato.anonymizers.mondrian.cells import Columns, describe
         from sfumato.anonymizers.mondrian.check_split import Safety
         from sfumato.anonymizers.mondrian.choose_split import Choice
@@ -169,6 +170,9 @@ class Mondrian(Anonymizer):
         root = everybody(columns, rows)
         check_root(safety, root)
         choice = Choice(safety, columns, self.order, strict=self.strict)
+        if self.strict and self.order == "widest" and len(rows.n) >= medians.MANY:
+            needed = medians.asked(task)
+            root = root if needed is None else medians.split_at_medians(choice, root, *needed)
         partition = Partition(choice, root, strict=self.strict)
         partition.split_all()
         order, begins, low, high = partition.finished()

@@ -176,6 +176,8 @@ class Partition:
         """Split until no allowed split remains."""
         total = len(self._everybody.rows.n)
         waiting = [self._everybody]
+        if len(self._everybody) > 1 and total > BATCH and not self.choice.safety.in_turn:
+            waiting = list(batches(self._everybody))[::-1]
         # Release-scope criteria accept one split after another, so their batches go in turn.
         workers = 1 if self.choice.safety.in_turn else os.cpu_count() or 1
         running: set[Future[tuple[list[Done], list[Nodes]]]] = set()

@@ -145,6 +145,11 @@ class Criterion(ABC):
         """No group of fewer people can hold; what searches need not even try."""
         return 1
 
+    @property
+    def by_size_alone(self) -> bool:
+        """Whether every group of as many people or more holds."""
+        return False
+
     def bind(self, counts: TableCounts) -> Criterion:
         """The criterion as a search uses it, which knows the table before it starts."""
         if self.joint:

@@ -234,6 +234,10 @@ class KAnonymity(GroupCriterion):
     def fewest_people(self) -> int:
         return 1 if self.of_some_columns else self.k
 
+    @property
+    def by_size_alone(self) -> bool:
+        return not self.of_some_columns
+
     def bounds(self, adversary: str) -> bool:
         """A journalist is weaker; a marketer is right as often as prosecutors are on average."""
         return adversary == BY_FEW_COLUMNS or (adversary in WHOSE_ROW and not self.of_some_columns)

@@ -15,6 +15,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -22,7 +23,7 @@ import numpy as np
 from sfumato.errors import SchemaError, name_some
 from sfumato.numbers import Codes
 from sfumato.schema.domain import Domain
-from sfumato.schema.region import Anything, Region, Value, ValueSet
+from sfumato.schema.region import Anything, Coverage, Region, Value, ValueSet, cover
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,16 @@ class Levels:
 
     def __getitem__(self, level: int) -> Level:
         return self.levels[level]
+
+    @cached_property
+    def _covers(self) -> dict[int, Coverage]:
+        return {}
+
+    def coverage(self, level: int) -> Coverage:
+        """Which codes the labels of a level cover, worked out once."""
+        if level not in self._covers:
+            self._covers[level] = cover(self.domain, self[level].regions)
+        return self._covers[level]
 
 
 class Hierarchy(ABC):

@@ -28,7 +28,7 @@ from sfumato.release.release import Release
 from sfumato.release.sparse import Lists, SparseCounts
 from sfumato.release.summing import group_counts, protected_by, references
 from sfumato.release.unlinked import judged_by_both, people_references
-from sfumato.schema.region import Coverage, cover
+from sfumato.schema.region import Coverage
 from sfumato.utility.view import PeopleByGroup, View
 
 if TYPE_CHECKING:
@@ -164,7 +164,6 @@ class Judge:
         self._safe_above = all(task.upward_closed(c) for c in task.searched)
         self._safe_above_if_whole = merging
         self.needs = frozenset().union(*(criterion.needs for criterion in task.searched))
-        self._covers: dict[tuple[int, int], Coverage] = {}
 
     @cached_property
     def base(self) -> Rolled:
@@ -286,11 +285,7 @@ class Judge:
         return groups
 
     def coverage(self, column: int, level: int) -> Coverage:
-        key = (column, level)
-        if key not in self._covers:
-            hierarchy = self.levels[column]
-            self._covers[key] = cover(hierarchy.domain, hierarchy[level].regions)
-        return self._covers[key]
+        return self.levels[column].coverage(level)
 
     def least_costs(self) -> list[Floats] | None:
         """By column and level, what a node of that level or a coarser one costs at the least."""
@@ -448,7 +443,9 @@ class SuppressionTally:
             if by_rows and criterion.reads_values and attribute is not None:
                 failing |= ~criterion.holds(self._judge.by_row(part, attribute))
             measure = None
-            if not by_rows or self._thoroughly or part.people(bad | failing) <= self._judge.limit:
+            if criterion.by_size_alone and not by_rows:
+                pass  # nothing else is looked at
+            elif not by_rows or self._thoroughly or part.people(bad | failing) <= self._judge.limit:
                 seen = self._judge.groups(part, attribute if criterion.reads_values else None)
                 holds, measure = criterion.held(seen)
                 failing = ~holds

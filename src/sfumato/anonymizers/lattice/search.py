@@ -151,7 +151,10 @@ class Walk:
         With `lowest`, only those that are as coarse as that.
         """
         within = tuple(slice(one, None) for one in lowest or (0,) * len(self.heights))
-        unjudged = np.argwhere((self._safe & ~self._known)[within]) + np.array(lowest or 0)
+        waiting = self._safe & ~self._known
+        if self._least is not None and self.best is not None:
+            waiting &= self._least <= self.best.cost + ROUNDING
+        unjudged = np.argwhere(waiting[within]) + np.array(lowest or 0)
         least = {tuple(map(int, one)): 0.0 for one in unjudged}
         for levels in least:
             least[levels] = self._judge.least_cost(levels)

@@ -285,10 +285,11 @@ def _row_numbers(
     for (_, table, _), raw in zip(numbered, values, strict=True):
         number = f"({number}) * {len(raw)} + {table}.sfumato_code"
     joins = source.name + "".join(join for _, _, join in numbered)
-    numbers = engine.fetch(select([named(number, "v")], joins)).column(0).to_numpy()
+    fetched = engine.fetch(select([named(number, "v")], joins)).column(0).to_numpy()
     for table in brought:
         engine.drop(table)
-    return numbers.astype(np.int64, copy=not numbers.flags.writeable)
+    numbers: Ints = fetched.astype(np.int64, copy=not fetched.flags.writeable)
+    return numbers
 
 
 def _with_missed(

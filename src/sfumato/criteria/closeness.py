@@ -130,7 +130,8 @@ class TCloseness(GroupCriterion):
             return super().lost_below(groups, measured)
         if self.t >= furthest:
             return super().lost_below(groups, measured)
-        return groups.sizes * np.maximum((measured - self.t) / (furthest - self.t), 0.0)
+        lost: Floats = np.maximum((measured - self.t) / (furthest - self.t), 0.0)
+        return lost * groups.sizes.astype(np.float64)
 
     def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
         if self.t >= 1:  # further apart no two distributions are

@@ -134,7 +134,8 @@ class EntropyDiversity(GroupCriterion):
         """Entropy is concave, and that of one value is 0."""
         if self.l <= 1:
             return super().lost_below(groups, measured)
-        return groups.sizes * np.maximum(1.0 - np.log(measured) / log(self.l), 0.0)
+        lost: Floats = np.maximum(1.0 - np.log(measured) / log(self.l), 0.0)
+        return lost * groups.sizes.astype(np.float64)
 
     def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
         bounds = (log(self.l), inf)
@@ -201,7 +202,8 @@ class RecursiveDiversity(GroupCriterion):
 
     def lost_below(self, groups: Groups, measured: Floats) -> Floats:
         """r1 is convex, the tail is concave: what r1 has too many are no more than the parts'."""
-        return groups.largest * np.maximum(1.0 - self.c / measured, 0.0)
+        lost: Floats = np.maximum(1.0 - self.c / measured, 0.0)
+        return lost * groups.largest.astype(np.float64)
 
     def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
         bounds = (float(self.c), float(self.l))

@@ -429,7 +429,7 @@ def _moved(blind: float, candidates: Ints | Floats) -> Bools:
     whole = np.issubdtype(candidates.dtype, np.integer) and candidates.min() > 0
     if whole and most < len(candidates):
         sizes = np.arange(1, most + 1)
-        far: Bools = moved(np.full(most, blind), 1 / sizes).take(candidates - 1)
+        far: Bools = moved(np.full(most, blind), 1 / sizes).take(candidates.astype(np.int64) - 1)
         return far
     return moved(np.full(len(candidates), blind), 1 / candidates)
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -56,16 +57,17 @@ def split_at_medians(choice: Choice, root: Nodes, people: int, values: int) -> N
     needs = np.array([people, values, max(2, 2 * choice.safety.least)])
     width = int(rows.values.max(initial=0)) + 1
 
-    def split(start: int, stop: int, low: Codes, high: Codes, small: int) -> Leaves:
-        ends = (start, stop, low, high, small, needs, width)
-        return _split(*moved, *tables, columns.own, columns.own_at, *ends)
+    def split(node: tuple[Any, ...], small: int) -> Leaves:
+        given: tuple[Any, ...] = (*moved, *tables, columns.own, columns.own_at, *node)
+        leaves: Leaves = _split(*(*given, small, needs, width))
+        return leaves
 
     small = len(rows.n) // _PARTS
     ends = zip(root.starts.tolist(), root.stops.tolist(), root.low, root.high, strict=True)
-    large = [split(*node, small) for node in ends]
+    large = [split(node, small) for node in ends]
     parts = [node for leaves in large for node in zip(*leaves, strict=True)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(pool.map(lambda node: split(*node, 0), parts))
+        found = list(pool.map(lambda node: split(node, 0), parts))
     starts, stops, low, high = (np.concatenate(each) for each in zip(*found, strict=True))
     codes, n, value, order = moved
     laid_out = TupleRows(

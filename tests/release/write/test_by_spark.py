@@ -1,4 +1,4 @@
-"""A release of a table in Spark: written there, in parts, the same rows as from DuckDB."""
+"""A release of a table in Spark: the same rows as from DuckDB, written there if they must be."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.release.release import Release
+from tests.engines.spark.jobs import jobs_run
 
 
 @pytest.fixture
@@ -72,6 +73,7 @@ def test_spark_writes_the_rows_that_duckdb_writes(
     assert here.suppressed > 0
     here.save(tmp_path / "duckdb", format=form)
     monkeypatch.setattr("sfumato.release.write.publish._people", None)  # no rows in Python
+    monkeypatch.setattr("sfumato.release.write.by_engine._EACH", 1 << 40)  # they would not fit
     there.save(tmp_path / "spark", format=form)
     assert written(tmp_path / "spark") == written(tmp_path / "duckdb")
     one, other = (
@@ -94,13 +96,24 @@ def test_spark_writes_the_rows_that_duckdb_writes(
 
 
 def test_nothing_is_left_of_a_writing_that_failed(tmp_path: Path, monkeypatch, spark) -> None:
-    release = made("spark", ())
+    release = made("spark", ("ward",))
     monkeypatch.setattr(Release, "people", property(lambda self: 7))
     before = release.placement.table.engine._tables.copy()
     with pytest.raises(sf.SfumatoError, match="rows for 7 people"):
         release.save(tmp_path / "out", format="parquet")
     assert list(tmp_path.iterdir()) == []
     assert release.placement.table.engine._tables == before
+
+
+def test_spark_has_nothing_to_do_for_a_release_that_is_in_memory(
+    tmp_path: Path, spark: Any
+) -> None:
+    here, there = (made(engine, ()) for engine in ("duckdb", "spark"))
+    before = jobs_run(spark)
+    there.save(tmp_path / "spark", format="parquet")
+    assert jobs_run(spark) == before
+    here.save(tmp_path / "duckdb", format="parquet")
+    assert written(tmp_path / "spark") == written(tmp_path / "duckdb")
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])

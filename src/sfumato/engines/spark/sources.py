@@ -227,9 +227,11 @@ def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None
     from pyspark.sql import functions
 
     reader = session
+    rows: int | None = None
     with contextlib.suppress(pa.ArrowException):  # of a damaged file Spark says more
         check_old_times(parts.label, parts.files)  # Spark cuts them to microseconds
         fields = _fields_of_all(parts)
+        rows = sum(pq.read_metadata(file).num_rows for file in parts.files)
         if _collide(fields):
             reader = _of_exact_names(session)
     partition_columns = [] if parts.folder is None else partition_values(parts.folder, parts.files)
@@ -253,7 +255,7 @@ def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None
         raise _different_columns(parts)
     whole = functools.reduce(lambda one, other: one.union(other), [frame for _, frame in frames])
     opened = _chosen(whole, columns, needed, parts.label)
-    opened = replace(opened, form=parquet_form(parts.files[0]))
+    opened = replace(opened, form=parquet_form(parts.files[0]), rows=rows)
     if reader is session:
         return opened
     return replace(opened, frame=_moved(opened.frame, session))

@@ -1,10 +1,10 @@
 """The rows of a release as its engine makes them: one SELECT, and no row in Python.
 
-For tables larger than memory, and for an engine that is not in this process. Each group's people
-are counted by their sensitive values (cells); the engine shows them in the group's description, as
-many rows as there are people. Rows are sorted by what is published of them and by nothing else:
-not by the numbers of groups, which may come from the order of the original rows. Only kept columns,
-which are each person's own, make the engine read the original rows again.
+For tables larger than memory, and for kept columns of rows that are not in this process. Each
+group's people are counted by their sensitive values (cells); the engine shows them in the group's
+description, as many rows as there are people. Rows are sorted by what is published of them and by
+nothing else: not by the numbers of groups, which may come from the order of the original rows. Only
+kept columns, which are each person's own, make the engine read the original rows again.
 """
 
 from __future__ import annotations
@@ -130,7 +130,9 @@ def is_for_engine(release: Release) -> bool:
     if release.schema.rows == "unlinked":  # such a table is in memory, or was refused
         return False
     engine = placement.table.engine
-    if not placement.fits_memory or not engine.embedded:
+    if not placement.fits_memory:
+        return True
+    if release.schema.kept and not engine.embedded:  # they stand in the rows, which stay there
         return True
     columns = len(release.schema.judged) + len(release.schema.kept)
     return release.people * (_EACH + _CELL * columns) > engine.memory

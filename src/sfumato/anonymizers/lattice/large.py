@@ -27,6 +27,7 @@ from sfumato.anonymizers.lattice.nodes import (
     Node,
     SingleNodes,
     SuppressionTally,
+    is_finer,
     node_regions,
     roll_to,
 )
@@ -35,7 +36,7 @@ from sfumato.counts.roll_up import NodeTable, NodeTables, Passes, Rolled
 from sfumato.counts.stored import StoredCounts, TooManyKinds
 from sfumato.engines.base import fresh
 from sfumato.errors import ResourceError
-from sfumato.numbers import Bools, Floats, Ints
+from sfumato.numbers import Bools, Codes, Floats, Ints
 from sfumato.progress import Ticker
 from sfumato.release.made import Findings
 from sfumato.release.release import Release
@@ -373,31 +374,65 @@ def _in_all(known: Bools, *, coarser: bool) -> Floats:
     return counted
 
 
-class Descent:
-    """Nodes one by one from the top, as the heuristic asks for them; what fits stays at hand.
+_BESIDE = 0.3  # of what fits may stay in memory while the parts of another node are judged
 
-    A node that cannot be rolled up from what is in memory is brought together with as many finer
-    ones as fit, along one way down.
+
+class Descent:
+    """Nodes one by one, as a search from both ends asks for them; what was read stays at hand.
+
+    A node is rolled up in memory from one that was brought there, if some is finer. Else it is
+    brought together with as many finer ones as fit, along one way down; a node too fine for memory
+    is judged by a table that the engine rolls up from the smallest finer one it keeps. How many
+    tuples nodes have is asked for once: a coarser node never has more.
     """
 
     def __init__(self, judge: StoredJudge) -> None:
-        self._judge = judge
+        self._judge, self._tables = judge, judge.tables
         self._base: Rolled | None = None
+        self._known: dict[Levels, int] = {}
+        self._learn({self._tables.finest.levels: len(self._tables.finest)})
 
     def judge(self, levels: Levels) -> Node:
-        base, judge = self._base, self._judge
-        if base is None or any(a > b for a, b in zip(base.levels, levels, strict=True)):
+        judge, base = self._judge, self._base
+        if base is None or not is_finer(base.levels, levels):
+            if self._least(levels) > self._most:
+                if base is not None and len(base) > _BESIDE * self._most:
+                    self._base = base = None  # parts of this node take its place
+                return judge.judge_levels(levels)
             self._base = base = None  # before the engine takes memory
-            table = judge.tables.at(self._lowest(levels))
+            table = self._tables.at(self._lowest(levels))
+            self._learn({table.levels: len(table)})
             if not table.counts.fits:
                 return judge.judge_levels(levels)
             with judge.brought(table) as base:
                 self._base = base
         with judge.engine.yield_memory():
-            return judge.judge(roll_to(base, levels))
+            return judge.judge(base.at(levels))
 
     def near(self, levels: Levels) -> None:
-        """What is at hand serves until it does not."""
+        """Keep the table of this node, if that saves reading for the next ones."""
+        base, tables = self._base, self._tables
+        if base is not None and is_finer(base.levels, levels):
+            return
+        source = tables.smallest_below(levels)
+        if source.levels != levels:
+            if levels not in self._known:
+                self._learn({levels: tables.estimates([levels])[0]})
+            if self._known[levels] > _SHRUNK * len(source):
+                return
+        tables.keep(levels)
+        tables.forget(lambda other: other not in (levels, source.levels))
+
+    def _learn(self, tuples: dict[Levels, int]) -> None:
+        """Nodes have so many, or about so many."""
+        self._known |= tuples
+        self._levels: Codes = np.array(list(self._known), dtype=np.int32)
+        self._tuples: Ints = np.array(list(self._known.values()), dtype=np.int64)
+
+    def _least(self, levels: Levels) -> int:
+        """As many tuples as a node has at the least, by the coarser ones that are known."""
+        coarser = (self._levels >= np.array(levels)).all(axis=1)
+        return int(self._tuples[coarser].max(initial=1))
 
     def _lowest(self, levels: Levels) -> Levels:
         """The finest node on a way down from this one that fits in memory."""
@@ -407,10 +442,14 @@ class Descent:
             if at[column]:
                 way.append((*at[:column], at[column] - 1, *at[column + 1 :]))
             column = (column + 1) % len(levels)
-        sizes = self._judge.tables.estimates(way)
-        fitting = [node for node, tuples in zip(way, sizes, strict=True) if tuples <= self._most]
+        while len(way) > 1 and self._least(way[-1]) > self._most:
+            way.pop()
+        asked = [node for node in way if node not in self._known]
+        if asked:
+            self._learn(dict(zip(asked, self._tables.estimates(asked), strict=True)))
+        fitting = [node for node in way if self._known[node] <= self._most]
         return fitting[-1] if fitting else levels
 
     @property
     def _most(self) -> int:
-        return self._judge.tables.most
+        return self._tables.most

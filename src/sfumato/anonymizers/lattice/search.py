@@ -183,8 +183,7 @@ class BothEnds:
         self._judge, self._one_by_one = judge, judge.one_by_one()
         self._budget, self._patience = budget, patience
         self._top, self._bottom = judge.coarsest, judge.finest
-        # Fine nodes of a table larger than memory take a reading each: from above alone, then.
-        self._costs = judge.least_costs() if judge.passes is None else None
+        self._costs = judge.least_costs()
         self._failing: Codes = np.zeros((0, len(self._top)), dtype=np.int32)  # maximal, inherited
         self._judged: dict[Levels, Node] = {}
         self._safe: list[tuple[float, Levels]] = []  # to be refined

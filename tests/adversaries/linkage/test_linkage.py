@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.base import BeliefChange
+from sfumato.adversaries.linkage.presence import presence
 from sfumato.adversaries.linkage.risks import Linkage, Risk, linkage
 from sfumato.adversaries.locating.people import (
     PopulationPerGroup,
@@ -29,6 +30,7 @@ from sfumato.report.sections.threats import matrix
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet
 from sfumato.workflow.audit import as_read
 from tests.examples import few
+from tests.table.beyond_memory import beyond
 
 SCHEMA = sf.Schema(quasi=["age", "zip"], sensitive="disease")
 
@@ -229,6 +231,35 @@ def test_groups_that_share_people_are_refused_where_each_is_in_one(tmp_path) -> 
     # Without such a cell there is nothing to share.
     plain = sf.read_release(rows.slice(0, 1), schema, matching="wildcard")
     assert not plain.shares_people
+
+
+@pytest.mark.parametrize("levels", [(0, 0), (1, 0), (1, 1)])
+def test_a_register_larger_than_memory_is_looked_up_part_by_part(levels) -> None:
+    chance = np.random.default_rng(7)
+    columns = {"age": chance.integers(0, 12, 300), "town": chance.integers(0, 9, 300)}
+    schema = sf.Schema(
+        quasi=list(columns), hierarchies={name: sf.intervals([4]) for name in columns}
+    )
+    everybody = pa.table({name: pa.array(row) for name, row in columns.items()})
+    register, table = (sf.read(rows, schema, threads=1) for rows in (everybody, everybody[:80]))
+    larger = beyond(register, 10)
+    assert len(list(larger.counts.parts())) > 3
+    for suppression in (0.0, 0.6):
+        made = sf.generalize(table, levels, [sf.KAnonymity(2)] if suppression else [], suppression)
+        for alone in (False, True):
+            there = count_behind(made.regions, larger, alone=alone)
+            assert there.tolist() == count_behind(made.regions, register, alone=alone).tolist()
+        assert linkage(made, population=larger) == linkage(made, population=register)
+        for overlapping in (False, True):
+            one, other = (
+                presence(made.indistinguishable, people, made.suppressed, overlapping=overlapping)
+                for people in (register, larger)
+            )
+            assert one == other
+            assert one.per_group.tolist() == other.per_group.tolist()
+        bounds = [sf.KMap(3, people) for people in (register, larger)]
+        mine, theirs = (sf.audit(made, [bound]).verdicts[0] for bound in bounds)
+        assert (mine.measured, mine.status) == (theirs.measured, theirs.status)
 
 
 # -- known figures --------------------------------------------------------------------------------

@@ -26,13 +26,14 @@ import numpy as np
 from sfumato.adversaries.base import BeliefChange, CatalogueEntry, Threat, moved
 from sfumato.adversaries.linkage.risks import overlaps_apart
 from sfumato.adversaries.locating.people import (
-    Fitting,
     Population,
     PopulationPerGroup,
+    RegionTree,
+    Register,
     check_population,
     unknown_population,
 )
-from sfumato.numbers import Floats
+from sfumato.numbers import Codes, Floats
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -131,36 +132,50 @@ def presence(
             per_group=per_group,
         )
     assert groups.regions is not None
-    fitting = Fitting.of(groups.regions, population)
-    chance = np.zeros(fitting.places)
-    np.maximum.at(chance, fitting.place, per_group)
-    belief, fits = np.zeros(len(fitting.n)), np.zeros(len(fitting.n), dtype=bool)
-    for who, at in fitting.pairs():
-        np.add.at(belief, who, chance[at])
-        fits[who] = True
-    belief = np.minimum(belief, 1.0)
-    people, outside = int(fitting.n.sum()), int(fitting.n[~fits].sum())
-    if overlapping and suppressed:
-        # Any of the others may be one of them, whether she fits a group or not.
-        others = people - int(own.sum())
-        belief += (1 - belief) * (min(suppressed / others, 1.0) if others > 0 else 1.0)
+    register = Register.of(groups.regions.columns, population)
+    tree = RegionTree.of(groups.regions, register.domains)
+    chance = np.zeros(tree.places)
+    np.maximum.at(chance, tree.place, per_group)
+    people, inside = register.people, 0
+    for codes, n in register.parts():
+        inside += int(n[_beliefs(tree, codes, chance) >= 0].sum())
+    outside = people - inside
+    # Any of the others may be suppressed where groups overlap, whether she fits one or not.
+    others = people - int(own.sum())
+    any_of_them = (min(suppressed / others, 1.0) if others > 0 else 1.0) if suppressed else 0.0
     among_them = min(suppressed / outside, 1.0) if outside else 0.0
-    belief[~fits] = among_them
     before = min(in_table / people, 1.0)
-    far = moved(np.full(len(belief), before), belief)
     # A register that lacks people of a group cannot hide them: they are there for sure.
-    highest = max(float(belief.max()), float(per_group.max()))
+    highest, lowest, shifted = float(per_group.max()), 1.0, 0
+    for codes, n in register.parts():
+        belief = _beliefs(tree, codes, chance)
+        fits, belief = belief >= 0, np.minimum(belief, 1.0)
+        if overlapping:
+            belief += (1 - belief) * any_of_them
+        belief[~fits] = among_them
+        highest = max(highest, float(belief.max(initial=0.0)))
+        lowest = min(lowest, float(belief.min(initial=1.0)))
+        shifted += int(n[moved(np.full(len(belief), before), belief)].sum())
     return Presence(
         people,
         before,
         highest,
-        float(min(belief.min(), 1.0)),
+        lowest,
         outside,
         among_them,
         overlapping,
-        Headcount(int(fitting.n[far].sum()), at_most=overlapping),
+        Headcount(shifted, at_most=overlapping),
         per_group=per_group,
     )
+
+
+def _beliefs(tree: RegionTree, codes: Codes, chance: Floats) -> Floats:
+    """The summed chances of the groups that each tuple fits; -1 where it fits none."""
+    belief, fits = np.zeros(codes.shape[1]), np.zeros(codes.shape[1], dtype=bool)
+    for who, at in tree.pairs(codes):
+        np.add.at(belief, who, chance[at])
+        fits[who] = True
+    return np.where(fits, belief, -1.0)
 
 
 ENTRY = CatalogueEntry(

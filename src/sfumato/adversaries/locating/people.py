@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.counts import rank_rows
+from sfumato.counts.counts import TableCounts, rank_rows
 from sfumato.errors import InputError, PolicyError, name_some, quoted
 from sfumato.numbers import Codes, Floats, Ints, run_places, sums_by, tallied_offsets
 from sfumato.release.description import Regions
@@ -208,33 +208,32 @@ class PopulationPerGroup:
 
 def count_behind(regions: Regions, population: Table, *, alone: bool = False) -> Ints:
     """How many people of the population table fit each group's region; `alone`: and no other's."""
-    fitting = Fitting.of(regions, population)
-    total = np.zeros(fitting.places, dtype=np.float64)
-    for who, at in fitting.pairs():
-        if alone:
-            _, place, many = np.unique(who, return_inverse=True, return_counts=True)
-            who, at = who[many[place] == 1], at[many[place] == 1]
-        total += np.bincount(at, weights=fitting.n[who], minlength=len(total))
-    return total[fitting.place].astype(np.int64)
+    register = Register.of(regions.columns, population)
+    tree = RegionTree.of(regions, register.domains)
+    total = np.zeros(tree.places, dtype=np.float64)
+    for codes, n in register.parts():
+        for who, at in tree.pairs(codes):
+            if alone:
+                _, place, many = np.unique(who, return_inverse=True, return_counts=True)
+                who, at = who[many[place] == 1], at[many[place] == 1]
+            total += np.bincount(at, weights=n[who], minlength=len(total))
+    return total[tree.place].astype(np.int64)
 
 
 @dataclass(frozen=True)
-class Fitting:
-    """Who of a population fits which groups: `n[i]` people have the i-th distinct tuple.
+class RegionTree:
+    """The groups of a release as a tree of their columns' parts, in which people are looked up.
 
-    Works on distinct tuples of the population. Groups are a tree of their columns' parts; a tuple
-    walks down all branches that contain it, so columns whose parts do not overlap cost one step.
-    Groups with equal regions are one `place` of the tree.
+    A tuple walks down all branches that contain it, so columns whose parts do not overlap cost one
+    step. Groups with equal regions are one `place` of the tree.
     """
 
-    n: Ints
     place: Ints
-    _codes: Codes
     _columns: tuple[tuple[int, int, _PartsOfValues, Ints], ...]
 
     @classmethod
-    def of(cls, regions: Regions, population: Table) -> Fitting:
-        codes, domains, n = _distinct(regions.columns, population)
+    def of(cls, regions: Regions, domains: Sequence[Domain]) -> RegionTree:
+        """`domains` are those of the people who will be looked up, column by column."""
         inside = [
             _PartsOfValues.of(parts, shown, domain)
             for parts, shown, domain in zip(regions.parts, regions.codes, domains, strict=True)
@@ -245,19 +244,19 @@ class Fitting:
             width = len(regions.parts[column])
             keys, branch = np.unique(branch * width + regions.codes[column], return_inverse=True)
             columns.append((column, width, inside[column], keys))
-        return cls(n, branch, codes, tuple(columns))
+        return cls(branch, tuple(columns))
 
     @property
     def places(self) -> int:
         return len(self._columns[-1][-1])
 
-    def pairs(self) -> Iterator[tuple[Ints, Ints]]:
+    def pairs(self, codes: Codes) -> Iterator[tuple[Ints, Ints]]:
         """Tuples, and a place each that they fit; all places of a tuple at once."""
-        for start in range(0, len(self.n), _BLOCK):
-            who = np.arange(start, min(start + _BLOCK, len(self.n)))
+        for start in range(0, codes.shape[1], _BLOCK):
+            who = np.arange(start, min(start + _BLOCK, codes.shape[1]))
             at = np.zeros(len(who), dtype=np.int64)
             for column, width, parts, keys in self._columns:
-                who, at, part = parts.step(self._codes[column], who, at)
+                who, at, part = parts.step(codes[column], who, at)
                 key = at * width + part
                 place = np.searchsorted(keys, key)
                 there = keys[np.minimum(place, len(keys) - 1)] == key
@@ -265,27 +264,43 @@ class Fitting:
             yield who, at
 
 
-def _distinct(columns: Sequence[str], population: Table) -> tuple[Codes, list[Domain], Ints]:
-    """The population's distinct tuples of these columns, and how many people have each."""
-    counts = population.counts.in_memory("looking people up in a population")
-    place = {domain.name: number for number, domain in enumerate(counts.quasi)}
-    missing = [column for column in columns if column not in place]
-    if missing:
-        raise InputError(
-            f"the population {population.source.label} lacks quasi-identifiers of the release: "
-            f"{name_some(missing)}; read it with a schema that names them in quasi"
-        )
-    if counts.extra_memberships:
-        raise InputError(
-            f"the population {population.source.label} lists people under several combinations of "
-            f"quasi-identifiers ({counts.extra_memberships:,} more places than people); keep one "
-            "row each"
-        )
-    wanted = [place[column] for column in columns]
-    codes, domains = counts.codes[wanted], [counts.quasi[number] for number in wanted]
-    number, first = rank_rows(codes, [len(domain) for domain in domains])
-    n = sums_by(number, counts.n, len(first))
-    return codes[:, first], domains, n
+@dataclass(frozen=True)
+class Register:
+    """A population by some of its columns, as many distinct tuples at a time as fit in memory."""
+
+    domains: tuple[Domain, ...]
+    _wanted: tuple[int, ...]
+    _counts: TableCounts
+
+    @classmethod
+    def of(cls, columns: Sequence[str], population: Table) -> Register:
+        counts = population.counts
+        place = {domain.name: number for number, domain in enumerate(counts.quasi)}
+        missing = [column for column in columns if column not in place]
+        if missing:
+            raise InputError(
+                f"the population {population.source.label} lacks quasi-identifiers of the release: "
+                f"{name_some(missing)}; read it with a schema that names them in quasi"
+            )
+        if counts.extra_memberships:
+            raise InputError(
+                f"the population {population.source.label} lists people under several combinations "
+                f"of quasi-identifiers ({counts.extra_memberships:,} more places than people); "
+                "keep one row each"
+            )
+        wanted = tuple(place[column] for column in columns)
+        return cls(tuple(counts.quasi[number] for number in wanted), wanted, counts)
+
+    @property
+    def people(self) -> int:
+        return self._counts.people
+
+    def parts(self) -> Iterator[tuple[Codes, Ints]]:
+        """Distinct tuples, and how many people of this part have each."""
+        for counts in self._counts.parts():
+            codes = counts.codes[list(self._wanted)]
+            number, first = rank_rows(codes, [len(domain) for domain in self.domains])
+            yield codes[:, first], sums_by(number, counts.n, len(first))
 
 
 @dataclass(frozen=True)

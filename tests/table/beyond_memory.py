@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 import sfumato as sf
@@ -15,6 +16,31 @@ from sfumato.engines.duckdb import DuckDB
 from sfumato.engines.reading import Reading
 from sfumato.release.release import Release
 from tests.oracles.mondrian_oracle import Group, everybody, lies_inside, regions_of
+
+
+def rows(seed: int = 1, total: int = 400) -> pa.Table:
+    """People of three quasi-identifiers and two sensitive columns."""
+    chance = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "age": chance.integers(20, 32, total),
+            "zip": pa.array(np.array([f"{a}{b}" for a in "12" for b in "123"])).take(
+                pa.array(chance.integers(0, 6, total))
+            ),
+            "sex": pa.array(np.array(["F", "M"])[chance.integers(0, 2, total)]),
+            "ill": pa.array(
+                np.array(["flu", "gout", "cold"])[np.minimum(chance.geometric(0.5, total), 3) - 1]
+            ),
+            "pay": chance.integers(0, 3, total),
+        }
+    )
+
+
+SCHEMA = sf.Schema(
+    quasi=["age", "zip", "sex"],
+    sensitive=["ill", "pay"],
+    hierarchies={"age": sf.intervals([4]), "zip": sf.mask()},
+)
 
 
 def beyond(table: sf.Table, most: int = 3, engine: Engine | None = None) -> sf.Table:

@@ -332,10 +332,10 @@ class _Contest:
     def _measure(self, way: _Way, release: Release, started: float) -> None:
         seconds = time.monotonic() - started
         view = view_of(release) if isinstance(release.made, MadeHere) else None
-        utility, stored = self.task.utility, not self.task.table.counts.fits_memory
+        utility = self.task.utility
         loss = nan if view is None else Loss().cost(view)
         cost = loss
-        if view is not None and utility != Loss() and not (stored and utility.reads_tuples):
+        if view is not None and utility != Loss() and utility.measures(self.task.table.counts):
             cost = utility.cost(view)
         found = linkage(release).prosecutor
         attempt = Attempt(

@@ -5,14 +5,18 @@ is the compact table itself; a narrower one is summed up from any wider one that
 Cells are kept sparse, and columns may have any number of values (`kernel.py` sums them). With one
 of its columns as the target it is the people of each class by their value: the sparse counts that
 groups have.
+
+Where the compact table does not fit in memory the widest one stays with the engine
+(`StoredMarginal`), which sums up as many columns as are asked for at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
+from threading import Lock
 
 import numpy as np
 
@@ -25,6 +29,9 @@ from sfumato.counts.kernel import (
     classes_by_hash,
     taken,
 )
+from sfumato.counts.stored import StoredCounts
+from sfumato.engines.base import fresh, select
+from sfumato.errors import ResourceError
 from sfumato.numbers import Codes, Ints
 
 _SMALL, _LARGE = 1 << 16, 1 << 24  # spaces always and never summed by address
@@ -56,6 +63,32 @@ class Marginal:
         else:
             codes, n = cells_by_hash(self.codes, rows, scale, self.n, space < _KEYS)
         return Marginal(tuple(columns), sizes, codes, n)
+
+    def among(self, columns: Sequence[int]) -> Marginal:
+        """As much of it as these columns need."""
+        return self if len(columns) == len(self.columns) else self.onto(columns)
+
+    def with_joint(self, column: int, members: Sequence[int]) -> tuple[Marginal, Codes]:
+        """With one more column, the combination of some; and what its codes stand for."""
+        number, first = self.classes(members)
+        rows, _ = self._rows(members)
+        wider = Marginal(
+            (*self.columns, column),
+            (*self.sizes, len(first)),
+            np.vstack([self.codes, number]),
+            self.n,
+        )
+        return wider, self.codes[rows][:, first]
+
+    def people_by(self, column: int) -> People:
+        """How many people have each value of a column."""
+        at = self.columns.index(column)
+        counted: People = np.bincount(self.codes[at], self.n, minlength=self.sizes[at])
+        return counted
+
+    def in_memory(self, why: str) -> Marginal:
+        """Every cell."""
+        return self
 
     def classes(self, columns: Sequence[int]) -> tuple[Codes, Ints]:
         """Each cell's class by some of its columns, and the first cell of each class."""
@@ -90,6 +123,92 @@ class Marginal:
 
     def _by_address(self, space: int) -> bool:
         return space <= min(_LARGE, max(_SMALL, 16 * len(self)))
+
+
+_CELL = 48  # bytes that a cell takes beside its codes while it is measured
+
+
+@dataclass(frozen=True, eq=False)
+class StoredMarginal:
+    """The widest one of a table larger than memory: its columns are summed up when asked for.
+
+    `joints`: columns that are combinations of others, as the cells that those make.
+    """
+
+    stored: StoredCounts
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
+    joints: dict[int, Marginal] = field(default_factory=dict)
+    _one_at_a_time: Lock = field(default_factory=Lock, repr=False)
+
+    def onto(self, columns: Sequence[int]) -> Marginal:
+        """The people by some columns, in memory; an error that says what to do if they do not
+        fit there."""
+        plain = [one for one in columns if one not in self.joints]
+        hidden = [m for one in columns if one in self.joints for m in self.joints[one].columns]
+        cells = self._summed(sorted({*plain, *hidden}))
+        for joint in (one for one in columns if one in self.joints):
+            number = self.joints[joint].numbers_of(cells)
+            cells = Marginal(
+                (*cells.columns, joint),
+                (*cells.sizes, len(self.joints[joint])),
+                np.vstack([cells.codes, number.astype(np.int32)]),
+                cells.n,
+            )
+        return cells if cells.columns == tuple(columns) else cells.onto(columns)
+
+    def _summed(self, columns: Sequence[int]) -> Marginal:
+        stored, names = self.stored, self.stored.columns
+        wanted = [names[column] for column in columns]
+        engine, name = stored.engine, fresh("marginal")
+        with self._one_at_a_time:
+            sums = ["CAST(SUM(n) AS BIGINT) AS n"]
+            engine.materialize(name, select([*wanted, *sums], stored.name, group=wanted))
+            try:
+                (cells,) = engine.fetch(f"SELECT COUNT(*) AS c FROM {name}").column("c").to_pylist()
+                if cells * (4 * len(wanted) + _CELL) > engine.memory:
+                    raise ResourceError(
+                        f"{len(wanted)} columns have {cells:,} different combinations of values, "
+                        "too many for the memory limit; raise it, lower max_size, or name fewer "
+                        "columns"
+                    )
+                listed = ", ".join(wanted)
+                counted = engine.fetch(f"SELECT * FROM {name} ORDER BY {listed}", in_order=True)
+            finally:
+                engine.drop(name)
+        codes = np.vstack([counted.column(one).to_numpy().astype(np.int32) for one in wanted])
+        sizes = tuple(self._size(column) for column in columns)
+        n = counted.column("n").to_numpy().astype(np.int64)
+        return Marginal(tuple(columns), sizes, np.ascontiguousarray(codes), n)
+
+    def _size(self, column: int) -> int:
+        return self.sizes[self.columns.index(column)]
+
+    def among(self, columns: Sequence[int]) -> StoredMarginal:
+        """As much of it as these columns need: nothing is summed up before it is asked for."""
+        sizes = tuple(self._size(column) for column in columns)
+        return replace(self, columns=tuple(columns), sizes=sizes)
+
+    def with_joint(self, column: int, members: Sequence[int]) -> tuple[StoredMarginal, Codes]:
+        """With one more column, the combination of some; and what its codes stand for."""
+        cells = self.onto(sorted(members))
+        rows, _ = cells._rows(members)
+        wider = replace(
+            self,
+            columns=(*self.columns, column),
+            sizes=(*self.sizes, len(cells)),
+            joints={**self.joints, column: cells},
+        )
+        return wider, cells.codes[rows]
+
+    def people_by(self, column: int) -> People:
+        """How many people have each value of a column."""
+        return self.onto((column,)).people_by(column)
+
+    def in_memory(self, why: str) -> Marginal:
+        """Every cell: an error that says what to do."""
+        counts = self.stored.in_memory(why)
+        raise AssertionError(counts)  # a stored table is never in memory
 
 
 @dataclass(frozen=True)

@@ -159,6 +159,10 @@ class LinkedPlacement(TablePlacement):
     def renumbered(self, number: Ints) -> None:
         return None
 
+    def published_values(self, why: str) -> tuple[Ints, Codes, Ints]:
+        self.in_memory(why)
+        raise AssertionError
+
     def cells(self, scratch: Scratch) -> str:
         self.in_memory("writing through an engine")
         raise AssertionError

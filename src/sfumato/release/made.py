@@ -67,6 +67,11 @@ class TablePlacement(ABC):
         """
 
     @abstractmethod
+    def published_values(self, why: str) -> tuple[Ints, Codes, Ints]:
+        """The published people by group and sensitive codes: groups, codes (a row for each
+        attribute), people. These are as many as the groups' counts, and no more."""
+
+    @abstractmethod
     def cells(self, scratch: Scratch) -> str:
         """The engine's table of people: columns g (their group), s0, s1, ... (codes of the
         sensitive attributes) and n."""
@@ -114,6 +119,10 @@ class Placement(TablePlacement):
 
     def renumbered(self, number: Ints) -> Placement:
         return replace(self, groups=np.where(self.groups >= 0, number[self.groups], -1))
+
+    def published_values(self, why: str) -> tuple[Ints, Codes, Ints]:
+        kept = np.flatnonzero(self.groups >= 0)
+        return self.groups[kept], self.counts.values[:, self.tuples[kept]], self.n[kept]
 
     def inside(self, total: int) -> Inside:
         """Who is in each of `total` groups."""
@@ -173,6 +182,21 @@ class StoredPlacement(TablePlacement):
     def renumbered(self, number: Ints) -> None:
         return None  # the engine's tables still tell of all groups
 
+    def published_values(self, why: str) -> tuple[Ints, Codes, Ints]:
+        engine, attributes = self.table.engine, self.table.counts.sensitive
+        (cells,) = engine.fetch(f"SELECT COUNT(*) AS c FROM {self.people}").column("c").to_pylist()
+        if cells * (4 * len(attributes) + _CELL) > engine.memory:
+            raise ResourceError(
+                f"{why} needs the {cells:,} counts of all groups in memory; raise the memory limit"
+            )
+        fetched = engine.fetch(f"SELECT * FROM {self.people} WHERE g >= 0")
+        values = np.zeros((len(attributes), fetched.num_rows), dtype=np.int32)
+        for place in range(len(attributes)):
+            values[place] = fetched.column(f"s{place}").to_numpy()
+        group, n = (fetched.column(name).to_numpy().astype(np.int64) for name in ("g", "n"))
+        order = np.lexsort((*values[::-1], group))
+        return group[order], values[:, order], n[order]
+
     def cells(self, scratch: Scratch) -> str:
         return self.people
 
@@ -180,6 +204,9 @@ class StoredPlacement(TablePlacement):
         if self.placed is None:
             raise SchemaError("keep: nobody's group is known; read the table and anonymize again")
         return self.placed
+
+
+_CELL = 64  # bytes that the people of a group with one value take
 
 
 # -- what an anonymizer found -----------------------------------------------------------------

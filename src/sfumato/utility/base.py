@@ -23,7 +23,8 @@ class Utility(ABC):
 
     `about` says in words what the number means. `seeded` measures draw chance from `seed` and give
     the same number for the same seed. `reads_tuples`: it compares with everybody's own values,
-    which must be in memory. `sizes_only`: it reads how large groups are and not what they publish,
+    part by part (`by_parts`, which a finished release is measured by whatever its table's size) or
+    all of them in memory. `sizes_only`: it reads how large groups are and not what they publish,
     so it applies to centroids too, and nothing costs nothing. `share`: it is a part of the whole,
     0 to 1, and told in percent.
     """
@@ -32,6 +33,7 @@ class Utility(ABC):
     about: ClassVar[str]
     seeded: ClassVar[bool] = False
     reads_tuples: ClassVar[bool] = False
+    by_parts: ClassVar[bool] = False
     sizes_only: ClassVar[bool] = False
     share: ClassVar[bool] = False
 
@@ -46,6 +48,10 @@ class Utility(ABC):
         `covers[column][level]` is given. None when there is no such bound.
         """
         return None
+
+    def measures(self, counts: TableCounts) -> bool:
+        """Whether a finished release of this table can be measured, whatever its size."""
+        return counts.fits_memory or not self.reads_tuples or self.by_parts
 
     def column_weights(self, columns: int) -> Floats:
         """For searches that weigh widths: how much each column's counts, 1 on average."""

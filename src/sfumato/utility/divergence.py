@@ -21,6 +21,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.adversaries.locating.people import RegionTree
 from sfumato.counts.counts import Counts
 from sfumato.numbers import Codes, Floats, Ints, run_places
 from sfumato.utility.base import Remembered, Utility
@@ -55,6 +56,7 @@ class Divergence(Utility):
         "bits per person by which the distribution a reader would reconstruct is off (KL)"
     )
     reads_tuples: ClassVar[bool] = True
+    by_parts: ClassVar[bool] = True
 
     _cells: Remembered[JointCells] = field(
         default_factory=Remembered, init=False, repr=False, compare=False
@@ -63,10 +65,45 @@ class Divergence(Utility):
     def cost(self, view: View) -> float:
         if view.people == 0 or not view.covering or view.bags:
             return float("nan")
+        if not view.counts.fits_memory and not view.exact:
+            return max(0.0, _by_parts(view) / view.people)
         cells = self._cells.of(view.tuples, make=lambda: cells_of(view.tuples))
-        people = cells.cells.n.astype(np.float64)
-        bits = dot(people, np.log2(people / expected_people(view, cells))) / view.people
-        return max(0.0, bits)
+        return max(0.0, _bits(cells, expected_people(view, cells)) / view.people)
+
+
+def _bits(cells: JointCells, expected: Floats) -> float:
+    """What these cells add to the divergence."""
+    people = cells.cells.n.astype(np.float64)
+    return dot(people, np.log2(people / expected))
+
+
+def _by_parts(view: View) -> float:
+    """The same of a table larger than memory: its cells are looked up in the groups' regions."""
+    tree, volumes = RegionTree.of(view.regions, view.counts.quasi), _volumes(view)
+    # Groups with equal regions are one place, and give what all of them give.
+    order = np.argsort(tree.place, kind="stable")
+    begins = np.searchsorted(tree.place[order], np.arange(tree.places + 1))
+    many, bits = np.diff(begins), 0.0
+    for part in view.counts.parts():
+        cells = cells_of(part)
+        expected = np.full(len(cells.value), _spread_over_all(view, cells))
+        first = np.searchsorted(cells.combination, np.arange(int(cells.combination[-1]) + 2))
+        codes = cells.codes[:, first[:-1]]
+        for who, at in tree.pairs(codes):
+            length = first[who + 1] - first[who]  # every value of a combination that fits a place
+            cell, there = run_places(first[who], length), np.repeat(at, length)
+            place = np.repeat(np.arange(len(cell)), many[there])
+            group = order[run_places(begins[there], many[there])]
+            given = view.tally.look_up(group, cells.value[cell[place]]) / volumes[group]
+            expected += np.bincount(cell[place], weights=given, minlength=len(expected))
+        bits += _bits(cells, expected)
+    return bits
+
+
+def _spread_over_all(view: View, cells: JointCells) -> float:
+    """What suppressed people give to each cell there may be."""
+    room = float(np.prod([float(len(domain)) for domain in view.counts.quasi]))
+    return view.suppressed / (room * cells.cells.width)
 
 
 def cells_of(counts: Counts) -> JointCells:
@@ -78,8 +115,7 @@ def cells_of(counts: Counts) -> JointCells:
 
 def expected_people(view: View, cells: JointCells) -> Floats:
     """How many people a reader of the release would expect in each cell of the table."""
-    room = float(np.prod([float(len(domain)) for domain in view.counts.quasi]))
-    spread = view.suppressed / (room * cells.cells.width)
+    spread = _spread_over_all(view, cells)
     if view.exact:
         return _by_bucket(view, cells) + spread
     if not view.disjoint:
@@ -130,7 +166,9 @@ def _by_cover(view: View, cells: JointCells, wanted: Ints) -> Floats:
     step = max(8, min(len(view.sizes) + 7, _TABLE_BITS // width) // 8 * 8)
     for start in range(0, len(view.sizes), step):
         stop = min(start + step, len(view.sizes))
-        tables = [_bits(view, column, codes, start, stop) for column, (codes, _) in enumerate(used)]
+        tables = [
+            _covering(view, column, codes, start, stop) for column, (codes, _) in enumerate(used)
+        ]
         for block in blocks(len(wanted), tables[0].shape[1]):
             bits = tables[0][used[0][1][block]]
             for table, (_, place) in zip(tables[1:], used[1:], strict=True):
@@ -143,7 +181,7 @@ def _by_cover(view: View, cells: JointCells, wanted: Ints) -> Floats:
     return expected
 
 
-def _bits(view: View, column: int, codes: Ints, start: int, stop: int) -> npt.NDArray[np.uint8]:
+def _covering(view: View, column: int, codes: Ints, start: int, stop: int) -> npt.NDArray[np.uint8]:
     """For each code, one bit for each group from start to stop: does it cover the code?
 
     The column after the last QI is the sensitive value: does the group have it?

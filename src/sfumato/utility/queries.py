@@ -26,7 +26,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from sfumato.counts.counts import Attribute, Counts
+from sfumato.counts.counts import Attribute, Counts, TableCounts
 from sfumato.criteria.base import parameter
 from sfumato.numbers import Bools, Floats, Ints, sums_by_row
 from sfumato.schema.domain import Domain
@@ -66,6 +66,7 @@ class QueryError(Utility):
     )
     seeded: ClassVar[bool] = True
     reads_tuples: ClassVar[bool] = True
+    by_parts: ClassVar[bool] = True
 
     queries: int = 200
     columns: int = 2
@@ -90,16 +91,16 @@ class QueryError(Utility):
     def cost(self, view: View) -> float:
         if view.people == 0 or not view.covering:
             return float("nan")
-        work = self.workload(view.tuples)
+        work = self.workload(view.counts)
         answers = answer_exact(view, work) if view.exact else answer_spread(view, work)
         errors = np.abs(answers - work.truth) / np.maximum(work.truth, self.sanity * view.people)
         return float(np.minimum(errors, self.cap).mean())
 
-    def workload(self, counts: Counts) -> Workload:
+    def workload(self, counts: TableCounts) -> Workload:
         """The queries on this table; the same for every release of it."""
         return self._workload.of(counts, make=lambda: self._draw(counts))
 
-    def _draw(self, counts: Counts) -> Workload:
+    def _draw(self, counts: TableCounts) -> Workload:
         chance = np.random.default_rng(self.seed)
         restricted = min(self.columns, len(counts.quasi))
         attribute = counts.sensitive[0] if self.sensitive and counts.sensitive else None
@@ -111,7 +112,10 @@ class QueryError(Utility):
             values = None if attribute is None else _some(attribute.domain, share, chance)
             codes = None if attribute is None or values is None else _having_any(attribute, values)
             queries.append(Query(wanted, values, codes))
-        return Workload(tuple(queries), np.array([_truth(counts, query) for query in queries]))
+        truth = np.zeros(len(queries))
+        for part in counts.parts():
+            truth += [_truth(part, query) for query in queries]
+        return Workload(tuple(queries), truth)
 
 
 def _some(domain: Domain, share: float, chance: np.random.Generator) -> Bools:

@@ -135,6 +135,7 @@ class View:
         pieces: Callable[[], PeopleByGroup],
         coverage: Callable[[int], Coverage] | None = None,
         margins: Callable[[], Ints] | None = None,
+        tallied: Callable[[], Tally] | None = None,
         *,
         disjoint: bool = False,
         covering: bool = True,
@@ -151,6 +152,7 @@ class View:
         self._pieces = pieces
         self._coverage = coverage
         self._margins = margins
+        self._tallied = tallied
         self._covered: dict[int, Coverage] = {}
 
     @property
@@ -250,6 +252,8 @@ class View:
     @cached_property
     def tally(self) -> Tally:
         """The published groups' people by their value of the first sensitive attribute."""
+        if self._tallied is not None:
+            return self._tallied()
         pieces, value = self.pieces, first_values(self.tuples)
         kept = pieces.groups >= 0
         return tally(
@@ -337,12 +341,18 @@ def view_of(release: Release) -> View:
         known = placement.in_memory("comparing everybody with what is published of her")
         return PeopleByGroup(known.tuples, known.groups, known.n)
 
+    def tallied() -> Tally:
+        groups, values, n = placement.published_values("counting what groups publish")
+        first = values[0] if len(values) else np.zeros(len(n), dtype=np.int32)
+        return tally(groups, first.astype(np.int64), n, first_width(table.counts))
+
     return View(
         table.counts,
         tuple(table.levels[domain.name] for domain in table.counts.quasi),
         release.regions,
         release.groups.published_rows,
         pieces,
+        tallied=tallied,
         disjoint=release.disjoint,
         covering=release.regions.contains_people,
     )

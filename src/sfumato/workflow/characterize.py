@@ -12,7 +12,7 @@ import numpy as np
 
 from sfumato.adversaries.leakage.metrics import named_metrics
 from sfumato.adversaries.priors import FewerColumns, PriorGiven, parse_prior
-from sfumato.counts.marginals import Marginal
+from sfumato.counts.marginals import Marginal, StoredMarginal
 from sfumato.progress import Ticker, phase
 from sfumato.release.build import BETWEEN
 from sfumato.release.release import Release
@@ -97,7 +97,10 @@ def characterize(
     ordered = all(aim.name in coded.ordered for aim in aims) and not any(priors.further.values())
     asked = named_metrics(metrics, ordered=ordered)
     naming = replace(naming, labels=priors.labels(naming.labels), metrics=asked)
-    exposure = LargestLeakage(base, planned) if individuals else None
+    exposure = None
+    if individuals:
+        everybody = base.in_memory("telling what everybody's own classes leak")
+        exposure = LargestLeakage(everybody, planned)
     run = _Run(base, planned, priors, naming, exposure)
     findings = run.all()
     return Characterization(
@@ -118,29 +121,20 @@ def characterize(
 
 def _with_joints(
     coded: CodedColumns, columns: Set, targets: Sequence[LeakageTarget]
-) -> tuple[Marginal, Naming]:
+) -> tuple[Marginal | StoredMarginal, Naming]:
     """The columns that are needed, and one more for each joint target."""
     needed = tuple(sorted({*columns, *(place for one in targets for place in one.members)}))
-    base = coded.base if len(needed) == len(coded.names) else coded.base.onto(needed)
+    base = coded.base.among(needed)
     names, labels = list(coded.names), list(coded.labels)
     for target in targets:
         if len(target.members) > 1:
-            number, first = base.classes(target.members)
+            base, codes = base.with_joint(target.column, target.members)
             shown = [
-                [
-                    coded.labels[place][int(code)]
-                    for code in base.codes[base.columns.index(place)][first]
-                ]
-                for place in target.members
+                [coded.labels[place][code] for code in row]
+                for place, row in zip(target.members, codes.tolist(), strict=True)
             ]
             names.append(target.name)
             labels.append([BETWEEN.join(texts) for texts in zip(*shown, strict=True)])
-            base = Marginal(
-                (*base.columns, target.column),
-                (*base.sizes, len(first)),
-                np.vstack([base.codes, number]),
-                base.n,
-            )
     return base, Naming(tuple(names), tuple(labels))
 
 
@@ -148,7 +142,7 @@ def _with_joints(
 class _Run:
     """The work: sets of columns side by side, each with the narrower sets summed up from it."""
 
-    base: Marginal
+    base: Marginal | StoredMarginal
     plan: CombinationPlan
     priors: TargetPriors
     naming: Naming
@@ -179,7 +173,7 @@ class _Run:
             )
         )
 
-    def _from(self, wider: Marginal, columns: Set) -> list[CombinationFinding]:
+    def _from(self, wider: Marginal | StoredMarginal, columns: Set) -> list[CombinationFinding]:
         """One set of columns and all that are summed up from it."""
         cells = wider.onto(columns)
         findings = []

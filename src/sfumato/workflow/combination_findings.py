@@ -36,7 +36,7 @@ from sfumato.adversaries.priors import (
     ValueShares,
     check_values,
 )
-from sfumato.counts.marginals import ClassCounts, Marginal
+from sfumato.counts.marginals import ClassCounts, Marginal, StoredMarginal
 from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints
 from sfumato.release.groups import Groups
@@ -89,7 +89,7 @@ class TargetPriors:
     """The prior about each target; `outside` are counted people, by the table's own codes."""
 
     everywhere: Mapping[int, Distributions]
-    outside: Marginal | None
+    outside: Marginal | StoredMarginal | None
     known: Set | None
     further: Mapping[int, Labels]
     counted: dict[Set, tuple[Marginal, Distributions]] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class TargetPriors:
         cls,
         prior: Prior,
         coded: CodedColumns,
-        base: Marginal,
+        base: Marginal | StoredMarginal,
         targets: Sequence[LeakageTarget],
         known: Set,
     ) -> TargetPriors:
@@ -147,13 +147,11 @@ class TargetPriors:
         )
 
 
-def _one(base: Marginal, target: LeakageTarget, *, alike: bool) -> Distributions:
+def _one(base: Marginal | StoredMarginal, target: LeakageTarget, *, alike: bool) -> Distributions:
     """How a target's values are distributed, alike or as the people shown have them."""
-    place = base.columns.index(target.column)
-    size = base.sizes[place]
     if alike:
-        return weighted([1] * size)
-    return weighted(np.bincount(base.codes[place], base.n, minlength=size))
+        return weighted([1] * base.sizes[base.columns.index(target.column)])
+    return weighted(base.people_by(target.column))
 
 
 def _named(
@@ -169,7 +167,10 @@ def _named(
 
 
 def _coded_as(
-    table: Table, coded: CodedColumns, base: Marginal, targets: Sequence[LeakageTarget]
+    table: Table,
+    coded: CodedColumns,
+    base: Marginal | StoredMarginal,
+    targets: Sequence[LeakageTarget],
 ) -> tuple[Marginal, dict[int, Labels]]:
     """An outside table by the codes of ours; values only it has follow after ours."""
     if coded.public:
@@ -181,6 +182,7 @@ def _coded_as(
         raise InputError(f"{WHO}: an outside table cannot be the prior of joint targets")
     needed = base.columns
     outside = of_table(table, {coded.names[column] for column in needed})
+    theirs = outside.base.in_memory("an outside table as what is expected")
     rows, sizes = [], []
     further: dict[int, Labels] = {}
     for column in needed:
@@ -188,11 +190,11 @@ def _coded_as(
         place = outside.place(name)
         code = {label: at for at, label in enumerate(coded.labels[column])}
         mapped = np.array([code.setdefault(text, len(code)) for text in outside.labels[place]])
-        rows.append(mapped[outside.base.codes[place]])
+        rows.append(mapped[theirs.codes[place]])
         sizes.append(max(len(code), size))
         further[column] = list(code)[size:]
     codes = np.ascontiguousarray(np.vstack(rows).astype(np.int32))
-    return Marginal(needed, tuple(sizes), codes, outside.base.n), further
+    return Marginal(needed, tuple(sizes), codes, theirs.n), further
 
 
 _SHOWN = 50  # classes a chart can show
@@ -414,7 +416,7 @@ def _mean(gains: list[float]) -> float | None:
 
 def coarsenings(
     findings: Sequence[CombinationFinding],
-    base: Marginal,
+    base: Marginal | StoredMarginal,
     levels: Mapping[str, Levels],
     targets: Sequence[LeakageTarget],
     priors: TargetPriors,
@@ -454,7 +456,7 @@ def coarsenings(
 def _step(
     worst: CombinationFinding,
     column: str,
-    base: Marginal,
+    base: Marginal | StoredMarginal,
     levels: Levels | None,
     target: LeakageTarget,
     priors: TargetPriors,

@@ -15,10 +15,11 @@ from math import comb
 import numpy as np
 
 from sfumato.adversaries.leakage.expectation import overlap_reason
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import Attribute, Counts, TableCounts
 from sfumato.counts.kernel import People
-from sfumato.counts.marginals import Marginal
+from sfumato.counts.marginals import Marginal, StoredMarginal
 from sfumato.counts.scan import scan
+from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Source
 from sfumato.errors import InputError, ResourceError, did_you_mean, expect
 from sfumato.numbers import Codes, Ints, rows_of, run_places
@@ -46,7 +47,7 @@ class CodedColumns:
 
     names: tuple[str, ...]
     labels: tuple[Labels, ...]
-    base: Marginal
+    base: Marginal | StoredMarginal
     quasi: tuple[str, ...]
     sensitive: tuple[str, ...]
     label: str
@@ -79,14 +80,14 @@ def of_table(table: Table, wanted: Collection[str]) -> CodedColumns:
         others = tuple(name for name in schema.keep if name not in kept)
         wider = replace(schema, sensitive=(*schema.sensitive, *kept), keep=others)
         counted = scan(table.engine, table.source, wider)
-    counts = counted.in_memory("characterizing a table")
+    counts: TableCounts = counted
     labels: list[Labels] = [domain.labels for domain in counts.quasi]
-    sensitive, its_labels = sensitive_columns(counts)
+    labels += sensitive_labels(counts.sensitive)
     names = (*schema.quasi, *(attribute.name for attribute in counts.sensitive))
     return CodedColumns(
         names=names,
-        labels=(*labels, *its_labels),
-        base=marginal([*counts.codes, *sensitive], [*labels, *its_labels], counts.n),
+        labels=tuple(labels),
+        base=_everybody(counts, labels),
         quasi=tuple(schema.quasi),
         sensitive=tuple(schema.sensitive),
         label=table.source.label,
@@ -106,6 +107,18 @@ def of_table(table: Table, wanted: Collection[str]) -> CodedColumns:
     )
 
 
+def _everybody(counts: TableCounts, labels: Sequence[Labels]) -> Marginal | StoredMarginal:
+    """The tuples of a table by all its columns, wherever they are counted."""
+
+    def here(counts: Counts) -> Marginal | StoredMarginal:
+        return marginal([*counts.codes, *counts.values], labels, counts.n)
+
+    def there(stored: StoredCounts) -> Marginal | StoredMarginal:
+        return StoredMarginal(stored, tuple(range(len(labels))), tuple(map(len, labels)))
+
+    return counts.either(in_memory=here, stored=there)
+
+
 def left_out(schema: Schema, source: Source, names: Collection[str]) -> dict[str, str]:
     """Why other columns of the policy and of a file are not among these.
 
@@ -121,17 +134,14 @@ def left_out(schema: Schema, source: Source, names: Collection[str]) -> dict[str
     }
 
 
-def sensitive_columns(counts: Counts) -> tuple[list[Codes], list[Labels]]:
-    """Codes and labels of the sensitive attributes; a set of values is one value."""
-    labels: list[Labels] = []
-    for attribute in counts.sensitive:
-        sets = attribute.sets
-        labels.append(
-            attribute.domain.labels
-            if sets is None
-            else [label_of(attribute, code) for code in range(len(sets))]
-        )
-    return list(counts.values), labels
+def sensitive_labels(attributes: Sequence[Attribute]) -> list[Labels]:
+    """Labels of the sensitive attributes; a set of values is one value."""
+    return [
+        attribute.domain.labels
+        if attribute.sets is None
+        else [label_of(attribute, code) for code in range(attribute.codes)]
+        for attribute in attributes
+    ]
 
 
 def marginal(rows: Sequence[Codes], labels: Sequence[Labels], n: People) -> Marginal:
@@ -222,12 +232,9 @@ def _of_regions(release: Release, regions: Regions) -> CodedColumns:
     source = release.counted_from
     cells: list[Labels] = [_Texts(parts) for parts in regions.parts]
     if source is not None:
-        source = source.in_memory("characterizing a release")
-        kept = np.flatnonzero(source.groups >= 0)
-        group, n = source.groups[kept], source.n[kept]
-        codes, labels = sensitive_columns(source.counts)
-        sensitive = [row[source.tuples[kept]] for row in codes]
-        names = tuple(attribute.name for attribute in source.counts.sensitive)
+        group, values, n = source.published_values("characterizing a release")
+        sensitive, labels = list(values), sensitive_labels(source.table.counts.sensitive)
+        names = tuple(attribute.name for attribute in source.table.counts.sensitive)
     else:
         groups = release.groups
         names = tuple(release.by_attribute) if groups.width else ()

@@ -364,9 +364,9 @@ def compare(
     if policy.use is not None and utilities is None:
         measures = (policy.measure(table), *measures)
     outcomes, notes, refused = [], dict.fromkeys(planned.notes), []
-    if not table.counts.fits_memory and utilities is None:
-        left_out = [measure.name for measure in measures if measure.reads_tuples]
-        measures = tuple(measure for measure in measures if not measure.reads_tuples)
+    if utilities is None:
+        left_out = [one.name for one in measures if not one.measures(table.counts)]
+        measures = tuple(one for one in measures if one.measures(table.counts))
         if left_out:
             notes[f"not measured on a table larger than memory: {', '.join(left_out)}"] = None
     with Ticker("comparing releases", len(planned.points)) as ticker:

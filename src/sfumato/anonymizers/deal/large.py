@@ -77,7 +77,7 @@ def deal_by_cells(deal: Deal, task: Task, stored: StoredCounts) -> Release:
         return _left_to_mondrian(cut, INTERRUPTED, interrupted=True)
     except NoSafeRelease:  # by a hair: what all nodes keep to, a cell of them keeps to as well
         return _left_to_mondrian(cut, "a cell of the table, which is larger than memory, is unsafe")
-    measured = replace(task, utility=Loss()) if task.utility.reads_tuples else task
+    measured = task if task.utility.measures(stored) else replace(task, utility=Loss())
     with stored.engine.yield_memory():
         alike = len(dealt.regions.require_regions().equal_descriptions()[1]) < len(dealt.groups)
         better = not alike and cost_of(measured, dealt) < cost_of(measured, cut)

@@ -209,7 +209,7 @@ def costs_of(report: Report) -> dict[str, float]:
         name: measure.cost(view)
         for name, measure in measures.items()
         # Of a larger table everybody's own values are not in memory to compare with.
-        if table.counts.fits_memory or not measure.reads_tuples
+        if measure.measures(table.counts)
     }
 
 

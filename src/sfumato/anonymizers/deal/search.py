@@ -291,7 +291,8 @@ def search(
             if ground.many and not ground.limit and len(started) > 1:
                 tried: list[Chain] = []
                 _try_out(ground.sample(), seed, started, tried, pool, lambda _: None)
-                started = [started[min(tried, key=lambda chain: chain.rank).number]]
+                tried.sort(key=lambda chain: chain.rank)
+                started = [started[tried[0].number if tried else 0]]  # none: no time is left
             _try_out(ground, seed, started, chains, pool, tell)
             chains.sort(key=lambda chain: chain.rank)
             kept = chains[: few if ground.box or stretches_of(len(ground.dealt)) == 1 else 1]

@@ -8,6 +8,9 @@ So people propose changes that are tested by the rules alone, a batch of them; o
 judges the groups that all proposals would make; and of those that hold the cheapest are made, each
 group once. Criteria of whole releases judge the state after the batch, and if it fails half of the
 changes, and so on. Whatever is made keeps all of them: no state between holds less.
+
+Where people may be suppressed, those who save most go after each sweep, one of a group, asked about
+in the same way; who is in no group proposes to come back, or to take somebody's place.
 """
 
 from __future__ import annotations
@@ -17,9 +20,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.anonymizers.deal.exchange import PROPOSED, Stretch, sweep
+from sfumato.anonymizers.deal.exchange import PROPOSED, Stretch, savings, sweep
 from sfumato.anonymizers.deal.people import DealtColumns, DealtPeople
-from sfumato.anonymizers.deal.rules import Rules
+from sfumato.anonymizers.deal.rules import Rules, holds
 from sfumato.anonymizers.deal.state import GroupState, change, once_each, soften
 from sfumato.criteria.base import GroupCriterion, ReleaseCriterion
 from sfumato.numbers import Bools, Codes, Floats, Ints, taken_rows, tallied_offsets
@@ -110,8 +113,12 @@ def sweep_in_batches(
     gone: Floats,
     bars: Floats,
     time_left: Callable[[], bool],
+    limit: int = 0,
 ) -> int:
-    """Everybody once, as `sweep` does; returns how many changes were made."""
+    """Everybody once, as `sweep` does; returns how many changes were made.
+
+    `limit`: how many may be in no group.
+    """
     total, groups = len(state.group), len(state.size)
     everywhere, stop = np.zeros(groups, dtype=np.int32), np.zeros(1, dtype=np.bool_)
     soften(state, columns, gone)
@@ -150,22 +157,46 @@ def sweep_in_batches(
             proposals[rows, slots, 1],
         ).take(np.argsort(deltas[rows, slots], kind="stable"))
         made = made.take(np.flatnonzero(made.fine(box, state, people)))
-        made = made.take(np.flatnonzero(once_each(made.gives, made.gets, groups)))
-
-        def after(kept: Ints, made: _Proposed = made) -> tuple[Codes, Ints]:
-            return made.take(kept).applied(state, people)
-
-        made = made.take(box.as_many_as_hold(np.arange(len(made.movers)), after))
-        change(state, people, columns, gone, made.movers, made.gets, made.partners)
-        changes += len(made.movers)
+        changes += made.done(box, state, people, columns, gone)
         if not time_left():
             break
-    return changes
+    return changes + _left_out(box, state, people, columns, rules, gone, limit)
+
+
+def _left_out(
+    box: BlackBox,
+    state: GroupState,
+    people: DealtPeople,
+    columns: DealtColumns,
+    rules: Rules,
+    gone: Floats,
+    limit: int,
+) -> int:
+    """Suppress those whose going saves most, one of a group, as many as there is room for."""
+    room = limit - int(len(state.group) - state.size.sum())
+    if room <= 0:
+        return 0
+    saved = np.zeros(len(state.group))
+    savings(state, people, columns, gone, saved)
+    falling = np.argsort(-saved, kind="stable")
+    falling = falling[saved[falling] > 1e-9]
+    _, first = np.unique(state.group[falling], return_index=True)
+    who = falling[np.sort(first)]
+    nowhere = np.full(len(who), len(state.size))
+    leaving = _Proposed(who, state.group[who].astype(np.int64), nowhere, np.full(len(who), -1))
+    counts, sizes = leaving.both_sides(state, people)
+    kept = [holds(counts, g, sizes[g], rules) for g in range(len(who))]
+    leaving = leaving.take(np.flatnonzero(np.array(kept, dtype=bool)))
+    leaving = leaving.take(np.flatnonzero(leaving.fine(box, state, people))[:room])
+    return leaving.done(box, state, people, columns, gone)
 
 
 @dataclass(frozen=True)
 class _Proposed:
-    """Changes: these movers go from groups to others, partners (-1: none) the other way."""
+    """Changes: these movers go from groups to others, partners (-1: none) the other way.
+
+    Who is in no group, or goes to none, has the number after the last group.
+    """
 
     movers: Ints
     gives: Ints
@@ -184,20 +215,50 @@ class _Proposed:
         alike[asked] = held.all(axis=0)
         return alike
 
+    def done(
+        self,
+        box: BlackBox,
+        state: GroupState,
+        people: DealtPeople,
+        columns: DealtColumns,
+        gone: Floats,
+    ) -> int:
+        """Make as many of them as hold together, each group once; how many."""
+        groups = len(state.size)
+        who, number = np.unique(self.movers, return_inverse=True)
+        alone = groups + number.reshape(-1)  # who is in no group is touched by herself only
+        gives = np.where(self.gives < groups, self.gives, alone)
+        gets = np.where(self.gets < groups, self.gets, alone)
+        apart = self.take(np.flatnonzero(once_each(gives, gets, groups + len(who))))
+
+        def after(kept: Ints) -> tuple[Codes, Ints]:
+            return apart.take(kept).applied(state, people)
+
+        made = apart.take(box.as_many_as_hold(np.arange(len(apart.movers)), after))
+        change(state, people, columns, gone, made.movers, made.gets, made.partners)
+        return len(made.movers)
+
     def both_sides(self, state: GroupState, people: DealtPeople) -> tuple[Codes, Ints]:
-        """Counts and sizes of the groups that give, then of those that get, once it is done."""
+        """Counts and sizes of the groups that give, then of those that get, once it is done; for
+        no group those of the first, as it is, which holds."""
         swapped = np.flatnonzero(self.partners >= 0)
         moved, _ = counts_of_each(people, self.movers)
         moved[swapped] -= counts_of_each(people, self.partners[swapped])[0]
         net = (self.partners < 0).astype(np.int64)
-        counts = np.concatenate([state.counts[self.gives] - moved, state.counts[self.gets] + moved])
-        return counts, np.concatenate([state.size[self.gives] - net, state.size[self.gets] + net])
+        touched = np.concatenate([self.gives, self.gets])
+        outside = touched == len(state.size)
+        touched = np.where(outside, 0, touched)
+        changed, more = np.concatenate([-moved, moved]), np.concatenate([-net, net])
+        changed[outside], more[outside] = 0, 0
+        return state.counts[touched] + changed, state.size[touched] + more
 
     def applied(self, state: GroupState, people: DealtPeople) -> tuple[Codes, Ints]:
         """Counts and sizes of all groups once they are made; no group is in two of them."""
         counts, sizes = state.counts.copy(), state.size.copy()
         touched = np.concatenate([self.gives, self.gets])
-        counts[touched], sizes[touched] = self.both_sides(state, people)
+        inside = touched < len(sizes)
+        after, people_after = self.both_sides(state, people)
+        counts[touched[inside]], sizes[touched[inside]] = after[inside], people_after[inside]
         return counts, sizes
 
 

@@ -36,7 +36,7 @@ from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.count_rules import CountRule, fewest
 from sfumato.criteria.likeness import BetaLikeness
 from sfumato.errors import NoSafeRelease, PolicyError, ResourceError, quoted
-from sfumato.numbers import Codes, fraction
+from sfumato.numbers import Bools, Codes, fraction
 from sfumato.progress import Ticker, tenths
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, MadeHere
@@ -163,8 +163,7 @@ class Deal(Anonymizer):
     def _run(self, task: Task, clock: Clock) -> Release:
         if self.scheme == "bucketized":
             task = in_buckets(self.name, task)
-            buckets = Finished(task).first_safe([*self._deal(task, clock, None)][::-1])
-            return _unsuppressed(task, buckets, ["buckets"])
+            return Finished(task).first_safe([*self._deal(task, clock, None)][::-1])
         refusal: NoSafeRelease | None = None
         cut: Release | None = None
         try:
@@ -179,14 +178,18 @@ class Deal(Anonymizer):
             chosen = Finished(task).first_safe(made)
         except NoSafeRelease:
             raise refusal or NoSafeRelease("no release") from None
-        chosen = chosen if chosen is not cut else no_worse(cut, dealt)
-        read = _Reading.of(task)
-        return _unsuppressed(task, chosen, [one.name for one, _ in (*read.asked, *read.together)])
+        return chosen if chosen is not cut else no_worse(cut, dealt)
 
     def _deal(self, task: Task, clock: Clock, cut: Release | None) -> Iterator[Release]:
         """The releases of the best groups found, mended where a criterion fails."""
         from sfumato.anonymizers.deal.black_box import BlackBox
-        from sfumato.anonymizers.deal.ground import SearchGround, starts, starts_without
+        from sfumato.anonymizers.deal.ground import (
+            SearchGround,
+            starts,
+            starts_without,
+            trees_without,
+            without_most_frequent,
+        )
         from sfumato.anonymizers.deal.people import Dealt
         from sfumato.anonymizers.deal.publish import groups_of, mended, published, violators
         from sfumato.anonymizers.deal.search import search
@@ -200,8 +203,12 @@ class Deal(Anonymizer):
         guards = [partial(read.rules, dealt, guard=guard) for guard in GUARDS]
         ladder = [rules(1.0) for rules in reversed(guards)] if box else []
         ground = SearchGround.of(dealt, partial(read.rules, dealt), task.seed, clock, box, ladder)
-        # Criteria without rules are not asked about suppressing; buckets widen nothing.
-        limit = 0 if box or bucketized else floor(fraction(task.suppression) * len(dealt))
+        limit = floor(fraction(task.suppression) * len(dealt))
+        stay: Bools | None = None
+        if bucketized:  # they widen nothing: nobody goes unless everybody together breaks a bound
+            if limit and not ground.everybody_holds:
+                stay = without_most_frequent(replace(ground, limit=limit))
+            limit = 0
 
         cells = len(dealt) // ground.bounds.least * dealt.columns.cells
         if cells > MOST_CELLS:
@@ -247,6 +254,8 @@ class Deal(Anonymizer):
         early = clock.early(_WITH * clock.left if limit and self.sweeps is None else 0.0)
         ground = replace(ground, clock=early)
         started = starts(ground, self.starts)
+        if stay is not None:
+            ground, started = replace(ground, limit=int((~stay).sum())), trees_without(stay)
         if cut is not None and not read.unsearched and not ground.many:
             started.append(lambda _: groups_of(cut, dealt))
         people, sweeps = len(dealt) * dealt.columns.whole, 0
@@ -274,14 +283,6 @@ class Deal(Anonymizer):
                 ground = replace(ground, clock=clock, limit=limit)
                 started = starts_without(ground, best)
                 yield searched(ground, 2)[1]
-
-
-def _unsuppressed(task: Task, release: Release, beside: Sequence[str]) -> Release:
-    """Tells where people might have been left out that this is not tried beside some things."""
-    if not (task.suppression and beside):
-        return release
-    told = f"suppression = {task.suppression:g} was not used: deal has none with {beside[0]}"
-    return replace(release, notes=(*release.notes, told))
 
 
 def no_worse(cut: Release, dealt: Sequence[Release]) -> Release:

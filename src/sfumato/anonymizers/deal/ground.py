@@ -179,6 +179,12 @@ class SearchGround:
         """Whether people are so few that trying more costs next to nothing."""
         return len(self.dealt) <= _FEW
 
+    @property
+    def everybody_holds(self) -> bool:
+        """Whether all people together keep the rules, and the criteria that know none."""
+        people = self.dealt.people
+        return _holds(np.bincount(people.value, minlength=len(people.starts) - 1), self)
+
     def under(self, rules: Callable[[float], Rules], ladder: Sequence[Rules]) -> SearchGround:
         """The same people under other rules."""
         return replace(self, rules=rules, bounds=rules(1.0), ladder=tuple(ladder))
@@ -219,7 +225,8 @@ class SearchGround:
 
         def counts_after(cut: Ints) -> tuple[Codes, Ints]:
             mixed, found = further(cut)
-            return counts_of(self.dealt.people, numbered(mixed, found, len(who)), len(found) - 1)
+            group = numbered(mixed, found, len(self.dealt))
+            return counts_of(self.dealt.people, group, len(found) - 1)
 
         who[:], begins = further(self.box.as_many_as_hold(cells, counts_after))
         return begins
@@ -229,7 +236,7 @@ class SearchGround:
         if not self.box.by_group:
             return np.ones(cells, dtype=bool)
         held = self.box.holds(
-            *counts_of(self.dealt.people, numbered(who, parts, len(who)), len(parts) - 1)
+            *counts_of(self.dealt.people, numbered(who, parts, len(self.dealt)), len(parts) - 1)
         )
         fine: Bools = np.bincount(of_cell[~held], minlength=cells) == 0
         return fine
@@ -289,6 +296,11 @@ class SearchGround:
 Start = Callable[[SearchGround], Codes]
 
 
+def trees_without(stay: Bools) -> list[Start]:
+    """Cut trees of those who stay."""
+    return [_tree(schedule, 0, stay) for schedule in ((1.0,), (0.7, 0.85, 1.0))]
+
+
 def starts(ground: SearchGround, most: int) -> list[Start]:
     """Cut trees of everybody, at most so many of five. If all are wanted, of few people along every
     order, since there each counts; of very few also partitions drawn by lot, which no cut of shares
@@ -335,8 +347,7 @@ def starts_without(ground: SearchGround, group: Codes) -> list[Start]:
     going would narrow these groups most; those who have the rarest values; and if everybody
     together breaks a rule, enough of those who have the most frequent. Whom limits keep apart and
     who break a rule go."""
-    dealt, rules = ground.dealt, ground.bounds
-    people, total = dealt.people, len(dealt)
+    dealt, people, total = ground.dealt, ground.dealt.people, len(ground.dealt)
     state, hard, saved = state_of(group, people, dealt.columns), np.zeros(SOFT + 1), np.zeros(total)
     hard[0] = 1.0
     soften(state, dealt.columns, hard)
@@ -352,37 +363,52 @@ def starts_without(ground: SearchGround, group: Codes) -> list[Start]:
         fewer = having.copy()
         fewer[rising[:rare]] = 0
         kept.append(_first_of_each(fewer, ground))
-    if not _holds(having, dealt, rules):
-        highest = int(having.max())
-        for most in range(highest - 1, 0, -max(highest // 100, 1)):
-            fewer = np.minimum(having, most)
-            if total - fewer.sum() > ground.limit or _holds(fewer, dealt, rules):
-                kept.append(_first_of_each(fewer, ground))
-                break
+    stay = None if ground.everybody_holds else without_most_frequent(ground)
+    if stay is not None:
+        kept.append(stay)
     fits = np.ones(total, dtype=np.bool_)
     for frame in np.unique(dealt.frame).tolist() if dealt.frame.any() else ():
         here = dealt.frame == frame
         alone = np.bincount(people.value[here], minlength=len(having))
-        fits[here] = _holds(alone, dealt, rules)
+        fits[here] = _holds(alone, ground)
     if not fits.all():
         kept = [fits, *(stay & fits for stay in kept)]
     trees = [
-        _tree(schedule, 0, stay)
+        tree
         for stay in kept
         if total - stay.sum() <= ground.limit
-        and _holds(np.bincount(people.value[stay], minlength=len(having)), dealt, rules)
-        for schedule in ((1.0,), (0.7, 0.85, 1.0))
+        and _holds(np.bincount(people.value[stay], minlength=len(having)), ground)
+        for tree in trees_without(stay)
     ]
     return trees if trees and not fits.all() else [lambda _: group, *trees]
 
 
-def _holds(having: Ints, dealt: Dealt, rules: Rules) -> bool:
-    """Whether so many people of each value, together, keep the rules."""
-    people = dealt.people
+def without_most_frequent(ground: SearchGround) -> Bools | None:
+    """Who stays if about as few as possible go of those who have the most frequent values, so that
+    the others together keep the rules; None where that is more than the limit allows."""
+    value = ground.dealt.people.value
+    having = np.bincount(value, minlength=len(ground.dealt.people.starts) - 1)
+    highest = int(having.max())
+    for most in range(highest - 1, 0, -max(highest // 100, 1)):
+        fewer = np.minimum(having, most)
+        if len(value) - fewer.sum() > ground.limit:
+            break
+        if _holds(fewer, ground):
+            return _first_of_each(fewer, ground)
+    return None
+
+
+def _holds(having: Ints, ground: SearchGround) -> bool:
+    """Whether so many people of each value, together, keep rules and criteria without rules."""
+    people, size = ground.dealt.people, np.array([having.sum()])
     counts = np.zeros((1, people.width), dtype=np.int32)
     times = np.repeat(having, np.diff(people.starts))
     np.add.at(counts[0], people.adds, times)
-    return bool(holds(counts, np.int64(0), np.int64(having.sum()), rules))
+    return (
+        bool(holds(counts, np.int64(0), np.int64(size[0]), ground.bounds))
+        and bool(ground.box.holds(counts, size).all())
+        and ground.box.hold_together(counts, size)
+    )
 
 
 def _first_of_each(keep: Ints, ground: SearchGround) -> Bools:

@@ -131,8 +131,9 @@ class Chain:
         )
         if ground.box:
             visited, box = self.sweeps % len(ground.orders), ground.box
+            clock, limit = ground.clock, ground.limit
             made = sweep_in_batches(
-                box, *shared, visited, gone, bars, lambda: ground.clock.left > 0
+                box, *shared, visited, gone, bars, lambda: clock.left > 0, limit
             )
         else:
             soften(state, dealt.columns, gone)

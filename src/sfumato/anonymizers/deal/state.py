@@ -226,17 +226,27 @@ def change(
     groups: Ints,
     partners: Ints,
 ) -> None:
-    """Move people to groups; a partner (-1: none) comes instead."""
+    """Move people to groups; a partner (-1: none) comes instead. Who is in no group, or comes to
+    none, has the number after the last one."""
+    outside = len(state.size)
     for i in range(len(movers)):
         x, h, y = movers[i], groups[i], partners[i]
         g = np.int64(state.group[x])
-        leave(state, people, columns, x)
+        if g < outside:
+            leave(state, people, columns, x)
         if y >= 0:
             leave(state, people, columns, y)
-            join(state, people, columns, y, g)
-        join(state, people, columns, x, h)
-        state.width[g] = soft_width(state, columns, g, gone)
-        state.width[h] = soft_width(state, columns, h, gone)
+            if g < outside:
+                join(state, people, columns, y, g)
+            else:
+                state.group[y] = outside
+        if h < outside:
+            join(state, people, columns, x, h)
+            state.width[h] = soft_width(state, columns, h, gone)
+        else:
+            state.group[x] = outside
+        if g < outside:
+            state.width[g] = soft_width(state, columns, g, gone)
 
 
 @kernel

@@ -17,9 +17,8 @@ count), median and least over the same watched people, warm, sampling alone with
 
 With --tempered, instead: buckets on which plain chains stay where they began, for so many people
 each. Anatomy with l = 6, and people put in buckets of 20 at random, whose values repeat: R-hat,
-effective draws of the worst belief watched, round trips of each ensemble, and seconds in all (two
-busy cores: 104 s for 800 people with l = 6; many minutes for 5,692). With --method tempered no
-plain chains are tried before.
+effective draws of the worst belief watched, round trips of each ensemble, and seconds in all. With
+--method tempered no plain chains are tried before.
 
 Without the Adult files the embedded census stands in.
 """
@@ -36,10 +35,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyarrow import csv
+from results import tell
 
 import sfumato as sf
 from sfumato.adversaries.relative_threat.bucketized import buckets_of
-from sfumato.adversaries.relative_threat.chains import judge_traces
+from sfumato.adversaries.relative_threat.chains import ESS, RHAT, judge_traces
 from sfumato.adversaries.relative_threat.columns import domains_of
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, tree_shape
 from sfumato.adversaries.relative_threat.learnt import people_of, states_of
@@ -99,14 +99,14 @@ def exact(table: sf.Table, rows: int) -> None:
     )
     release = sf.anonymize(table, policy, seed=0)
     taken = best(lambda: relative_threat(release).measures, 5)
-    print(f"exact, {table.people:,} people          {taken:10.3f} s   (bound 0.3)")
+    tell(f"relative threat, exact, {table.people:,} people", taken, at_most=0.3)
     million = sf.read(census(rows), census_schema())
     levels = {"age": 2, "zip": 2, "education": 1, "marital": 1, "work": 1}
     release = sf.generalize(million, levels)
     cases = len(million.counts)
     taken = best(lambda: relative_threat(release).measures, 3)
-    print(f"exact, {rows:,} people, {cases:,} cases in {len(release.groups):,} groups")
-    print(f"                               {taken:10.3f} s   (bound 5)")
+    print(f"exact, {rows:,} people: {cases:,} cases in {len(release.groups):,} groups")
+    tell(f"relative threat, exact, {rows:,} people", taken, at_most=5)
 
 
 def crossing(table: sf.Table, name: str) -> None:
@@ -199,6 +199,11 @@ def tempered(table: sf.Table, name: str, release: sf.Release, method: Method) ->
         f"  R-hat {told.rhat:.4f}  effective draws {told.ess:,.0f}  {told.sweeps:,} iterations  "
         f"{seconds:,.0f} s ({processor:,.0f} s of processor time)"
     )
+    work = f"relative threat, {name}, {table.people:,} people"
+    # Without two cores to itself a run takes as long as others let it: half of its processor time.
+    tell(work, processor / 2, at_most=600, why=f"half of its processor time: {threat.status}")
+    tell(f"{work}: R-hat", told.rhat, at_most=RHAT, unit="", why=told.reason)
+    tell(f"{work}: effective draws", told.ess, at_least=ESS, unit="", why=told.reason)
     if told.tempering is not None:
         ladder = told.tempering
         trips = ", ".join(map(str, ladder.round_trips))
@@ -235,7 +240,9 @@ def _ratios(
         print(f"  {name:34} {median:10,.1f} median {least:10,.2f} least   effective draws / s")
     median = found[ours][0] / found[theirs][0]
     least = found[ours][1] / found[theirs][1]
-    print(f"  {ours} / {theirs}: {median:.1f} median, {least:.1f} least  (bound {bound})")
+    print(f"  {ours} / {theirs}: {median:.1f} median, {least:.1f} least")
+    work = f"relative threat, draws: {ours} / {theirs}"
+    tell(work, median, at_least=bound, unit="times", why="effective draws a second, median")
 
 
 def main() -> None:

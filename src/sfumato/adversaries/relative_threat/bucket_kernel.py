@@ -14,7 +14,7 @@ of the third), and beyond 12 people there are too many sets: there blocks of up 
 different values are dealt anew, one after another. Which people a block takes depends only on how
 often each of its values is in the bucket, which dealing inside the block leaves as it is.
 
-The same holds on a rung of a ladder (`tempering`), where a way of dealing has its chance to the
+The same holds on a rung of a ladder (`ladder_kernel`), where a way of dealing has its chance to the
 power of p: every weight is taken to the power of p.
 
 The paper's Metropolis samplers stand beside it, for comparison.
@@ -109,89 +109,40 @@ def sweep_metropolis(
             now[base : slot_begins[g + 1]] = 0.0
             for k in range(start, stop):
                 now[base + (member[k] - member_begins[g]) * values + has[k]] += 1.0
-        _note(sweep, now, has, b, 0.0, record)
+        note(sweep, now, has, b, 0.0, record)
 
 
 @kernel
-def run_ladder(
-    ladder: PowerLadder,
+def run_chain(
+    chain: PowerLadder,
     buckets: BucketLayout,
     step_begins: Ints,
     steps: Steps,
-    iterations: tuple[int, int],
-    rungs: tuple[int, int],
-    at_one: int,
+    sweeps: tuple[int, int],
     record: StageRecord,
 ) -> None:
-    """Run a ladder on for `iterations` (from, to).
-
-    In each the replicas on `rungs` (from, to) are swept, that at power 1 `at_one` times, which is
-    what is recorded (without chances where the record has no room for them); then neighbours are
-    exchanged, unless rungs are swept elsewhere too: those who do so end an iteration by one on no
-    rung (0, 0). `steps` are those of `deal_steps`.
-    """
-    low, high = rungs
-    recording = low == 0 and high > 0 and len(record.sums) > 0
-    now = np.zeros(record.sums.shape[1] if recording else 0)
-    room = _room(buckets, len(step_begins) - 2)
-    # The highest power is that at which weights are farthest from 1.
-    by_logs = need_logs(ladder.tables[0], buckets.place.shape[1])
-    for iteration in range(iterations[0], iterations[1]):
-        for rung in range(low, high):
-            i, table = ladder.replica[rung], ladder.tables[rung]
-            has, at, weight = ladder.has[i], ladder.at[i], ladder.weight[i]
-            noting = recording and rung == 0
-            if noting:
-                now[:] = 0.0
-            for _ in range(1 if rung else at_one):
-                _sweep(
-                    ladder.states[rung],
-                    has,
-                    at,
-                    weight,
-                    table,
-                    buckets,
-                    step_begins,
-                    steps,
-                    room,
-                    by_logs,
-                    now if noting else now[:0],
-                )
-            log_chance = 0.0
-            for cell in range(len(at)):
-                log_chance += ladder.logs[at[cell]]
-            ladder.log_chance[i] = log_chance
-            if noting:
-                if at_one > 1:
-                    now /= at_one
-                _note(iteration, now, has, weight, log_chance, record)
-        if high - low in (0, len(ladder.powers)):
-            _exchange(ladder)
+    """Run a ladder of one rung on for `sweeps` (from, to) and record it, without chances where the
+    record has no room for them. `steps` are those of `deal_steps`."""
+    table, weight, state = chain.tables[0], chain.weight[0], chain.states[0]
+    has, at = chain.has[0], chain.at[0]
+    now = np.zeros(record.sums.shape[1])
+    room = room_for(buckets, len(step_begins) - 2)
+    by_logs = need_logs(table, buckets.place.shape[1])
+    for sweep in range(sweeps[0], sweeps[1]):
+        now[:] = 0.0
+        sweep_buckets(
+            state, has, at, weight, table, buckets, step_begins, steps, room, by_logs, now
+        )
+        note(sweep, now, has, weight, log_chance_of(at, chain.logs), record)
 
 
 @inner
-def _exchange(ladder: PowerLadder) -> None:
-    """Propose to exchange neighbours, every other pair in turn, by Metropolis' rule."""
-    last = len(ladder.powers) - 1
-    for rung in range(ladder.passed[0] % 2, last, 2):
-        i, j = ladder.replica[rung], ladder.replica[rung + 1]
-        step = ladder.powers[rung] - ladder.powers[rung + 1]
-        gain = step * (ladder.log_chance[j] - ladder.log_chance[i])
-        accepted = math.exp(min(gain, 0.0))
-        ladder.proposed[rung] += 1.0
-        ladder.refused[rung] += 1.0 - accepted
-        if uniform(ladder.states[last + 1]) < accepted:
-            ladder.replica[rung], ladder.replica[rung + 1] = j, i
-            for cell in range(ladder.at.shape[1]):
-                ladder.weight[j, cell] = ladder.tables[rung, ladder.at[j, cell]]
-                ladder.weight[i, cell] = ladder.tables[rung + 1, ladder.at[i, cell]]
-            if rung + 1 == last and ladder.way[i] == 1:
-                ladder.way[i] = 2
-            if rung == 0:
-                if ladder.way[j] == 2:
-                    ladder.passed[1] += 1
-                ladder.way[j] = 1
-    ladder.passed[0] += 1
+def log_chance_of(at: npt.NDArray[np.int32], logs: Floats) -> float:
+    """Of a dealing, up to a constant."""
+    total = 0.0
+    for cell in range(len(at)):
+        total += logs[at[cell]]
+    return total
 
 
 class Room(NamedTuple):
@@ -208,7 +159,7 @@ class Room(NamedTuple):
 
 
 @inner
-def _room(buckets: BucketLayout, largest: int) -> Room:
+def room_for(buckets: BucketLayout, largest: int) -> Room:
     most = 1
     for g in range(len(buckets.blocks)):
         most = max(most, buckets.begins[g + 1] - buckets.begins[g])
@@ -225,7 +176,7 @@ def _room(buckets: BucketLayout, largest: int) -> Room:
 
 
 @inner
-def _sweep(
+def sweep_buckets(
     state: npt.NDArray[np.uint64],
     has: Ints,
     at: npt.NDArray[np.int32],
@@ -331,7 +282,7 @@ def _choose(
 
 
 @inner
-def _note(
+def note(
     sweep: int, now: Floats, has: Ints, b: Floats, log_chance: float, record: StageRecord
 ) -> None:
     """What a sweep leaves of itself: the chances by slot, and at times what is watched."""

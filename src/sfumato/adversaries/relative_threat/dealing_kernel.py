@@ -10,7 +10,7 @@ value: every way of dealing changes alike. So there they are taken as sums of lo
 factors are those at which no weight is above 1 and those of the likeliest way are all 1 (the duals
 of the assignment problem): then what is too unlikely for a float is nothing beside the whole.
 
-Called from `bucket_kernel` only; `samplers` asks for its steps.
+Called from `bucket_kernel` and `ladder_kernel`; `samplers` asks for its steps.
 """
 
 from __future__ import annotations
@@ -140,8 +140,7 @@ def _weigh_by_logs(
 ) -> None:
     """Weights so scaled, by person and by value, that the likeliest way of dealing has ones only.
 
-    Shortest augmenting paths, one person after the other (Kuhn, Munkres; Jonker, Volgenant 1987);
-    costs are negative logarithms. Person and value 0 stand for none.
+    Costs are negative logarithms.
     """
     for j in range(n):
         for i in range(n):
@@ -149,6 +148,16 @@ def _weigh_by_logs(
             for c in range(place.shape[1]):
                 cost -= math.log(weight[place[who[j], c] + value[first + which[i]]])
             w[j * n + i] = cost
+    scale_costs(n, w)
+
+
+@inner
+def scale_costs(n: int, w: Floats) -> None:
+    """Costs become weights, those of the likeliest way of dealing 1.
+
+    Shortest augmenting paths, one person after the other (Kuhn, Munkres; Jonker, Volgenant 1987).
+    Person and value 0 stand for none.
+    """
     by_person, by_value = np.zeros(n + 1), np.zeros(n + 1)
     holder, came_from = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     for person in range(1, n + 1):

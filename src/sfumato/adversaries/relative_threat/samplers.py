@@ -229,21 +229,11 @@ class BucketChains:
         return self.buckets.many[self._about(slots)[0]].astype(np.float64)
 
     def _sweep(self, chain: int, sweeps: int, record: StageRecord) -> None:
-        self._run_ladder(self.ladders[chain], (0, sweeps), (0, 1), 1, record)
+        from sfumato.adversaries.relative_threat.bucket_kernel import run_chain
 
-    def _run_ladder(
-        self,
-        ladder: PowerLadder,
-        iterations: tuple[int, int],
-        rungs: tuple[int, int],
-        at_one: int,
-        record: StageRecord,
-    ) -> None:
-        from sfumato.adversaries.relative_threat.bucket_kernel import run_ladder
-
-        dealt = len(self.buckets.member) * (rungs[1] - rungs[0] + at_one - 1)
-        for some in self.clock.stretches(iterations, dealt):
-            run_ladder(ladder, self.buckets.layout, *self._steps, some, rungs, at_one, record)
+        ladder = self.ladders[chain]
+        for some in self.clock.stretches((0, sweeps), len(self.buckets.member)):
+            run_chain(ladder, self.buckets.layout, *self._steps, some, record)
 
     def errors(self) -> Floats:
         assert self.learnt is not None

@@ -14,10 +14,10 @@ would bias the draws:
   begun elsewhere agree with them;
 - the rungs: the spread of log chances along a pass upwards says how far apart two may stand that
   exchange half of the time; after a pilot they are moved so that all pairs are refused alike;
-- what replicas begin with: dealings of many climbs from the lowest power to 1, each independent of
-  the last. An ensemble has those of climbs that came to much the same, and to something else than
-  those of the next. Where rungs are many, half of its replicas are of all climbs, so that what is
-  likely soon stands at power 1 in each ensemble.
+- what replicas begin with: dealings of many climbs to power 1, each from the lowest power, where it
+  forgot the others. An ensemble has those of climbs that came to much the same, and to something
+  else than those of the next. Where rungs are many, half of its replicas are of all climbs, so that
+  what is likely soon stands at power 1 in each ensemble.
 
 So R-hat judges weights, too: as long as how often a state is seen follows from how many replicas
 began in it, and not from its chance, ensembles see it more or less often and disagree. States that
@@ -35,7 +35,9 @@ import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -46,15 +48,20 @@ from sfumato.adversaries.relative_threat.chains import (
     FIRST,
     StageClock,
     Tempering,
+    keepable,
     rhat_of,
     side_by_side,
 )
 from sfumato.adversaries.relative_threat.samplers import BucketChains, StageRecord
 from sfumato.numbers import Floats, Ints
 
-AT_ONE = 10  # sweeps at power 1 of an iteration, whose chances are averaged
+if TYPE_CHECKING:
+    from sfumato.adversaries.relative_threat.ladder_kernel import LaneSteps, PowerTrace
+
+AT_ONE = 5  # sweeps at power 1 of an iteration, whose chances are averaged
 LOWER, AGREE = 0.05, 1.1  # steps of power down to where R-hat is below
-SEARCH_SWEEPS = 300  # at a power, the first third left out
+SEARCH_SWEEPS = 300  # of a lot at a power, the first third left out
+LOTS = 3  # at a power
 CLIMBS = 8  # of a chain
 MELT = 200  # sweeps at the lowest power between two climbs
 SCAN_POWERS, SCAN_SWEEPS = 25, 60  # of a climb
@@ -150,16 +157,21 @@ class TemperedChains(BucketChains):
             for chain, dealt in enumerate(dealings)
         ]
 
-    def _at_power(self, chain: int, place: int, power: float, sweeps: int) -> StageRecord:
-        """Run one replica of a chain on at another power."""
-        before = self.ladders[chain]
-        seed = [self._seed, 8, chain, place]
-        ladder = self.buckets.ladder(np.array([power]), before.has[before.replica[:1]], seed)
-        record = self._record(sweeps, 1, self._slots[:0])
-        record = record._replace(sums=record.sums[:, :0].copy())  # chances are not asked for
-        self._run_ladder(ladder, (0, sweeps), (0, 1), 1, record)
-        self.ladders[chain] = ladder
-        return record
+    def _at_power(
+        self, ladder: PowerLadder, power: float, sweeps: int, seed: Sequence[int]
+    ) -> tuple[PowerLadder, PowerTrace]:
+        """Run all replicas on at one power; of what they leave the first third is left out."""
+        from sfumato.adversaries.relative_threat.ladder_kernel import PowerTrace
+
+        replicas = len(ladder.has)
+        ladder = self.buckets.ladder(np.full(replicas, power), ladder.has, [self._seed, *seed])
+        cells = len(self.buckets.start)
+        thin = max(1, sweeps // keepable(replicas, 4 * cells))
+        at = np.empty((sweeps // thin, replicas, cells), dtype=np.int32)
+        trace = PowerTrace(thin, np.empty((sweeps, replicas)), at)
+        self._run_ladder(ladder, (0, sweeps), (0, replicas), 1, trace=trace)
+        late = trace.log_chances[sweeps // 3 :], at[len(at) // 3 :]
+        return ladder, PowerTrace(thin, *late)
 
     def _lowest_power(self) -> float:
         """A step below the first power at which chains agree that did not at 1.
@@ -168,26 +180,38 @@ class TemperedChains(BucketChains):
         changed places long before single people do.
         """
         for place, power in enumerate(np.arange(1 - LOWER, LOWER / 2, -LOWER).tolist()):
-            ran = self._counts_at(place, power)
-            if _agree(ran):
+            ran = self._come_to_agree([], place, power)
+            if ran is not None:
                 # All may have gone over to one of several states that last at this power as well:
                 # others begun elsewhere must come to the same, and go on beside these.
                 anew = self._elsewhere(12)
-                ran = np.concatenate([ran, anew._counts_at(50 + place, power)])
+                met = anew._come_to_agree([ran], 50 + place, power)
                 some = slice(self.chains // 2 - 1, self.chains // 2 + 1)
                 self.ladders[some] = anew.ladders[some]  # from an end, and the likeliest exchange
-                if _agree(ran):
+                if met is not None:
                     return float(max(power - LOWER, 0.0))
         return 0.0
 
+    def _come_to_agree(self, others: list[Floats], place: int, power: float) -> Floats | None:
+        """Run all chains on at a power until they agree, with others too: their counts then."""
+        for lot in range(LOTS):
+            ran = self._counts_at(100 * lot + place, power)
+            if _agree(np.concatenate([*others, ran])):
+                return ran
+        return None
+
     def _counts_at(self, place: int, power: float) -> Floats:
-        """Run all chains on at a power: their counts, the first third of them left out."""
-
-        def counts(chain: int) -> Floats:
-            kept = self._at_power(chain, place, power, SEARCH_SWEEPS).kept
-            return kept[len(kept) // 3 :]
-
-        return np.array(side_by_side(counts, self.chains))
+        """Run all chains on at a power, side by side: their counts to that power, chains by draws
+        by cells."""
+        has = np.array([ladder.has[ladder.replica[0]] for ladder in self.ladders])
+        together = self.buckets.ladder(np.full(self.chains, power), has, [self._seed])
+        together, trace = self._at_power(together, power, SEARCH_SWEEPS, [8, place])
+        self.ladders = [
+            self.buckets.ladder(np.array([power]), dealt[None], [self._seed, 8, place, chain])
+            for chain, dealt in enumerate(together.has)
+        ]
+        counts: Floats = self.buckets.weight_table.weights[trace.at.swapaxes(0, 1)] ** power
+        return counts
 
     def _scan(self, lowest: float) -> tuple[Floats, list[Ints]]:
         """Up from the lowest power: rungs by the spread of log chances, and dealings for them."""
@@ -197,16 +221,17 @@ class TemperedChains(BucketChains):
         def climb(chain: int) -> tuple[Floats, npt.NDArray[np.int32], Floats]:
             variance = np.empty((CLIMBS, len(passed)))
             left = np.empty((CLIMBS, len(passed), people), dtype=np.int32)
-            counts = np.empty((CLIMBS, len(self.buckets.start)))
-            for number in range(CLIMBS):
-                first = 100 * (number + 1)
-                self._at_power(chain, first + len(passed), lowest, MELT)
-                for place, power in enumerate(passed.tolist()):
-                    record = self._at_power(chain, first + place, power, SCAN_SWEEPS)
-                    variance[number, place] = record.log_chances[SCAN_SWEEPS // 3 :].var()
-                    left[number, place] = self.ladders[chain].has[0]
-                counts[number] = record.kept[len(record.kept) // 3 :].mean(axis=0)
-            return variance, left, counts
+            # All climbs begin where the chain is, and each forgets it at the lowest power.
+            begun = self.ladders[chain].has[self.ladders[chain].replica[:1]]
+            climbers = self.buckets.ladder(np.ones(CLIMBS), begun.repeat(CLIMBS, axis=0), [0])
+            climbers, trace = self._at_power(climbers, lowest, MELT, [8, chain, 100])
+            for place, power in enumerate(passed.tolist()):
+                climbers, trace = self._at_power(
+                    climbers, power, SCAN_SWEEPS, [8, chain, 101 + place]
+                )
+                variance[:, place] = trace.log_chances.var(axis=0)
+                left[:, place] = climbers.has
+            return variance, left, self.buckets.weight_table.weights[trace.at].mean(axis=0)
 
         climbed = side_by_side(climb, self.chains)
         variances, left, counts = (np.concatenate(all_of) for all_of in zip(*climbed, strict=True))
@@ -219,28 +244,61 @@ class TemperedChains(BucketChains):
 
     # -- iterations --------------------------------------------------------------------------------
 
+    def _run_ladder(
+        self,
+        ladder: PowerLadder,
+        iterations: tuple[int, int],
+        rungs: tuple[int, int],
+        at_one: int,
+        exchanging: bool = False,
+        record: StageRecord | None = None,
+        trace: PowerTrace | None = None,
+    ) -> None:
+        from sfumato.adversaries.relative_threat.ladder_kernel import PowerTrace, run_ladder
+
+        if trace is None:
+            trace = PowerTrace(1, np.empty((0, 0)), np.empty((0, 0, 0), dtype=np.int32))
+        dealt = len(self.buckets.member) * (rungs[1] - rungs[0] + at_one - 1)
+        for some in self.clock.stretches(iterations, dealt):
+            run_ladder(
+                ladder,
+                self.buckets.layout,
+                *self._steps,
+                self._lane_steps,
+                some,
+                rungs,
+                at_one,
+                exchanging,
+                record or _NOTHING,
+                trace,
+            )
+
+    @cached_property
+    def _lane_steps(self) -> LaneSteps:
+        from sfumato.adversaries.relative_threat.ladder_kernel import lane_steps
+
+        return lane_steps(len(self._steps[0]) - 2)
+
     def _iterate(
         self, chain: int, iterations: int, at_one: int, record: StageRecord | None = None
     ) -> None:
         """Run an ensemble on; its rungs in several threads where there are cores to spare."""
         ladder, rungs = self.ladders[chain], len(self.ladders[chain].powers)
-        if record is None:
-            record = _NOTHING
         threads = min((os.cpu_count() or 1) // self.chains, rungs)
         if threads <= 1:
-            self._run_ladder(ladder, (0, iterations), (0, rungs), at_one, record)
+            self._run_ladder(ladder, (0, iterations), (0, rungs), at_one, True, record)
             return
         cuts = np.linspace(0, rungs, threads + 1).astype(int).tolist()
         with ThreadPoolExecutor(threads) as pool:
             for iteration in range(iterations):
                 once = (iteration, iteration + 1)
                 parts = [
-                    pool.submit(self._run_ladder, ladder, once, part, at_one, record)
+                    pool.submit(self._run_ladder, ladder, once, part, at_one, False, record)
                     for part in pairwise(cuts)
                 ]
                 for part in parts:
                     part.result()
-                self._run_ladder(ladder, once, (0, 0), at_one, record)
+                self._run_ladder(ladder, once, (0, 0), at_one, True)
 
     def stage(self, sweeps: int, thin: int, watched: Ints) -> list[Floats]:
         """The beliefs watched in this stage and the one before, half as long.

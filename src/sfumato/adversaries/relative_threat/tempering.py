@@ -60,8 +60,7 @@ if TYPE_CHECKING:
 
 AT_ONE = 5  # sweeps at power 1 of an iteration, whose chances are averaged
 LOWER, AGREE = 0.05, 1.1  # steps of power down to where R-hat is below
-SEARCH_SWEEPS = 300  # of a lot at a power, the first third left out
-LOTS = 3  # at a power
+SEARCH_SWEEPS = 300  # at a power, the first third left out
 CLIMBS = 8  # of a chain
 MELT = 200  # sweeps at the lowest power between two climbs
 SCAN_POWERS, SCAN_SWEEPS = 25, 60  # of a climb
@@ -180,25 +179,17 @@ class TemperedChains(BucketChains):
         changed places long before single people do.
         """
         for place, power in enumerate(np.arange(1 - LOWER, LOWER / 2, -LOWER).tolist()):
-            ran = self._come_to_agree([], place, power)
-            if ran is not None:
+            ran = self._counts_at(place, power)
+            if _agree(ran):
                 # All may have gone over to one of several states that last at this power as well:
                 # others begun elsewhere must come to the same, and go on beside these.
                 anew = self._elsewhere(12)
-                met = anew._come_to_agree([ran], 50 + place, power)
+                ran = np.concatenate([ran, anew._counts_at(50 + place, power)])
                 some = slice(self.chains // 2 - 1, self.chains // 2 + 1)
                 self.ladders[some] = anew.ladders[some]  # from an end, and the likeliest exchange
-                if met is not None:
+                if _agree(ran):
                     return float(max(power - LOWER, 0.0))
         return 0.0
-
-    def _come_to_agree(self, others: list[Floats], place: int, power: float) -> Floats | None:
-        """Run all chains on at a power until they agree, with others too: their counts then."""
-        for lot in range(LOTS):
-            ran = self._counts_at(100 * lot + place, power)
-            if _agree(np.concatenate([*others, ran])):
-                return ran
-        return None
 
     def _counts_at(self, place: int, power: float) -> Floats:
         """Run all chains on at a power, side by side: their counts to that power, chains by draws

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sfumato.anonymizers.mondrian import splits
+from sfumato.anonymizers.mondrian import steps
 from sfumato.anonymizers.mondrian.frames import frames_of, within_frames
 from sfumato.counts.counts import TableCounts
 from sfumato.numbers import Bools, Codes, Ints
@@ -183,7 +183,7 @@ def narrowed(
     # else by the cut. A cut makes two parts side by side: `left`, and right of it the next.
     of_node = np.repeat(np.arange(len(nodes)), parts)
     low, high = batch.low[nodes[of_node]], batch.high[nodes[of_node]]
-    nodes_split = cut[of_node] != splits.NONE
+    nodes_split = cut[of_node] != steps.NONE
     which = column[of_node]
     first = batch.rows.codes[order[begins[:-1]], which]
     left = np.append(True, of_node[1:] != of_node[:-1])
@@ -285,7 +285,7 @@ def code_range(domain: Domain, low: int, high: int, *, star: bool = True) -> Reg
     """
     if low == 0 and high == len(domain) - 1 and star:
         return Anything()
-    values = domain.values[low : splits.up_to(high) + 1]
+    values = domain.values[low : steps.up_to(high) + 1]
     return ValueSet(frozenset(values) | set(domain.specials if high >= BESIDE else ()))
 
 

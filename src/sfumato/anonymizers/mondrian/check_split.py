@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mondrian import cuts, splits
+from sfumato.anonymizers.mondrian import steps
 from sfumato.anonymizers.mondrian.partition import Nodes, Split, TupleRows, rows_in
 from sfumato.counts.counts import Counts, Sets
 from sfumato.counts.owners import tuple_owners
@@ -81,10 +81,10 @@ class Safety:
         if attribute is None:
             return Groups.of_sizes(people)
         value, n = rows.values[attribute], rows.n
-        cells = splits.cells(order, begins, value, n, *self._values(attribute))
+        cells = steps.cells(order, begins, value, n, *self._values(attribute))
         lists = None
         if (sets := self._counts.sensitive[attribute].lists) is not None:
-            lists = Lists(*splits.cells(order, begins, value, n, *_each(sets)), sets)
+            lists = Lists(*steps.cells(order, begins, value, n, *_each(sets)), sets)
         if self._owners is None:
             return self._made(attribute, *cells, people, lists)
         by_row = self._made(attribute, *cells, of_rows, None)
@@ -222,9 +222,9 @@ class Safety:
             if attribute not in made:
                 where = (rows.codes, rows.n, batch.starts, batch.stops, nodes, column, cut)
                 value, lists = rows.values[attribute], None
-                both_sides = cuts.sides(*where, value, *self._values(attribute), last)
+                both_sides = steps.sides(*where, value, *self._values(attribute), last)
                 if (sets := self._counts.sensitive[attribute].lists) is not None:
-                    lists = Lists(*cuts.sides(*where, value, *_each(sets), last)[:3], sets)
+                    lists = Lists(*steps.sides(*where, value, *_each(sets), last)[:3], sets)
                 made[attribute] = self._made(attribute, *both_sides, lists)
             return made[attribute]
 
@@ -269,7 +269,7 @@ class Safety:
         whole = Split(
             nodes=np.arange(total),
             column=np.zeros(total, dtype=np.int32),
-            cut=np.full(total, splits.NONE, dtype=np.int32),
+            cut=np.full(total, steps.NONE, dtype=np.int32),
             part=np.zeros(len(rows.n), dtype=np.int32),
             parts=np.ones(total, dtype=np.int32),
             order=np.arange(len(rows.n)),

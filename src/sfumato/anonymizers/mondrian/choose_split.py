@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.anonymizers.mondrian import cuts, splits
+from sfumato.anonymizers.mondrian import steps
 from sfumato.anonymizers.mondrian.cells import Columns
 from sfumato.anonymizers.mondrian.check_split import Safety
 from sfumato.anonymizers.mondrian.partition import Nodes, Split, rows_in
@@ -97,7 +97,7 @@ class Choice:
         """What the nodes of a batch span."""
         columns, rows = self.columns, batch.rows
         tops = np.where(columns.nested > 0, batch.low, 0).astype(np.int32)
-        low, high, missing = splits.extents(
+        low, high, missing = steps.extents(
             rows.codes,
             rows.n,
             batch.starts,
@@ -125,11 +125,11 @@ class Choice:
         total = len(spread.low)
         ranking = self._ranking(batch, spread)
         column = np.zeros(total, dtype=np.int32)
-        cut = np.full(total, splits.NONE, dtype=np.int32)
+        cut = np.full(total, steps.NONE, dtype=np.int32)
         part = np.zeros(len(rows.n), dtype=np.int32)
         parts = np.ones(total, dtype=np.int32)
         undecided = np.flatnonzero(self._people(batch, total) >= max(2, 2 * self.safety.least))
-        tried = np.full((total, len(columns)), splits.NONE, dtype=np.int32)
+        tried = np.full((total, len(columns)), steps.NONE, dtype=np.int32)
         decided = np.zeros(total, dtype=bool)
 
         def accept(split: Split) -> Bools:
@@ -156,7 +156,7 @@ class Choice:
                 where = self._cuts(batch, nodes, which, spread, beside)
                 if beside is not NullSide.BELOW:  # the same cut as before
                     tried[nodes, which] = where
-                possible = where != splits.NONE
+                possible = where != steps.NONE
                 if possible.any():
                     some = nodes[possible]
                     accept(self._candidate(batch, some, which[possible], where[possible]))
@@ -185,7 +185,7 @@ class Choice:
             cut &= missing == 0
         if cut.any():
             chosen = self.runs(nodes, which)[cut]
-            where[cut], smaller = splits.medians(
+            where[cut], smaller = steps.medians(
                 batch.rows.codes,
                 batch.rows.n,
                 batch.starts[chosen],
@@ -200,9 +200,9 @@ class Choice:
                 people = self._people(batch, len(spread.low))[nodes[cut]]
                 smaller = (people - missing[cut]) // 2
             few = (missing[cut] > 0) & (smaller < self._warranted)
-            where[np.flatnonzero(cut)[few]] = splits.NONE
+            where[np.flatnonzero(cut)[few]] = steps.NONE
         if beside is NullSide.BELOW:
-            made = (missing > 0) & (where != splits.NONE)
+            made = (missing > 0) & (where != steps.NONE)
             where[made] = where[made] + BESIDE
         return where
 
@@ -210,7 +210,7 @@ class Choice:
         columns, rows = self.columns, batch.rows
         nodes = self.runs(nodes, which)
         starts, stops = batch.starts[nodes], batch.stops[nodes]
-        part, parts = splits.assign(
+        part, parts = steps.assign(
             rows.codes,
             starts,
             stops,
@@ -222,11 +222,11 @@ class Choice:
             columns.last,
         )
         if not self._strict:
-            halved = (columns.nested[which] == 0) & (where != splits.NONE)
+            halved = (columns.nested[which] == 0) & (where != steps.NONE)
             # Specials are cut off as a whole, and from each other.
             end = columns.last[which]
             halved &= (end < 0) | (where < end) | (where >= BESIDE)
-            halves = splits.halves(
+            halves = steps.halves(
                 rows.codes,
                 starts[halved],
                 stops[halved],
@@ -236,7 +236,7 @@ class Choice:
             )
             inside = rows_in(batch, nodes[halved])
             part[inside] = halves[inside]
-        order, begins, people = splits.gather(part, parts, starts, stops, rows.n)
+        order, begins, people = steps.gather(part, parts, starts, stops, rows.n)
         return Split(nodes, which, where, part, parts, order, begins, people)
 
     def _try_all_cuts(
@@ -249,7 +249,7 @@ class Choice:
     ) -> None:
         """Every cut that is no median, column by column in order, nearest to half first."""
         runs = self.every_run(nodes)
-        run, which, where, away = cuts.all_cuts(
+        run, which, where, away = steps.all_cuts(
             batch.rows.codes,
             batch.rows.n,
             batch.starts[runs],
@@ -335,6 +335,8 @@ class Choice:
         return (spread.missing > 0) & (spread.missing >= self.safety.least)
 
     def _gains(self, batch: Nodes, spread: Spread) -> Floats:
+        from sfumato.anonymizers.mondrian import cuts  # compiled, which few searches need
+
         gains = np.full(spread.low.shape, -1.0)
         nodes = np.arange(len(gains))
         rows = batch.rows

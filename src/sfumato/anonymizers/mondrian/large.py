@@ -30,7 +30,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.anonymizers.base import Harvest, Task
-from sfumato.anonymizers.mondrian import splits
+from sfumato.anonymizers.mondrian import steps
 from sfumato.anonymizers.mondrian.cells import Columns, narrowed
 from sfumato.anonymizers.mondrian.check_split import Describe, Safety
 from sfumato.anonymizers.mondrian.choose_split import Choice, Priority, Spread
@@ -141,7 +141,7 @@ class LargeSearch:
             column, cut, part, parts = choice.choose(batch)
             runs = choice.runs(np.arange(len(level)), column)
             starts, stops = batch.starts[runs], batch.stops[runs]
-            order, begins, _ = splits.gather(part, parts, starts, stops, batch.rows.n)
+            order, begins, _ = steps.gather(part, parts, starts, stops, batch.rows.n)
             low, high = narrowed(
                 self._columns, batch, runs, column, cut, parts, order, begins, strict=True
             )
@@ -163,8 +163,8 @@ class LargeSearch:
                 specials = self._stored.quasi[which].placed
                 node.cut(
                     which,
-                    self._columns.last_value(which, splits.up_to(bound)),
-                    specials if splits.takes_specials(bound) else None,
+                    self._columns.last_value(which, steps.up_to(bound)),
+                    specials if steps.takes_specials(bound) else None,
                     (made[0], made[1]),
                 )
             level = [

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from sfumato.anonymizers.mondrian import splits
+from sfumato.anonymizers.mondrian import steps
 from sfumato.anonymizers.mondrian.cells import Columns, narrowed
 from sfumato.anonymizers.mondrian.frames import framed
 from sfumato.counts.counts import Counts, TableCounts
@@ -65,7 +65,7 @@ class TupleRows:
 
     def take(self, order: Ints) -> TupleRows:
         """Some of the rows, without what the search does not look at."""
-        codes, n, values = splits.moved(order, self.codes, self.n, self.values)
+        codes, n, values = steps.moved(order, self.codes, self.n, self.values)
         return TupleRows(
             self.tuples[:0],
             codes,
@@ -205,7 +205,7 @@ class Partition:
     def _refine(self, batch: Nodes) -> tuple[Nodes, Done]:
         """Split every node of a batch that can be split; the others are finished."""
         column, cut, part, parts = self.choice.choose(batch)
-        order, begins, _ = splits.gather(part, parts, batch.starts, batch.stops, batch.rows.n)
+        order, begins, _ = steps.gather(part, parts, batch.starts, batch.stops, batch.rows.n)
         nodes = np.arange(len(batch))
         low, high = narrowed(
             self.columns, batch, nodes, column, cut, parts, order, begins, strict=self._strict

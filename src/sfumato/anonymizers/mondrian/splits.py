@@ -1,7 +1,8 @@
 """Compiled kernels of Mondrian: where nodes can be split, and what their parts would hold.
 
 They stand apart as compiled code does, and hold no lock of the interpreter, so that batches of
-nodes can be worked on side by side. `cuts.py` is the rest of them, which few searches load.
+nodes can be worked on side by side. `cuts.py` is the rest of them, which few searches load;
+`steps.py` does the same by NumPy where rows are few.
 
 A node is a run `start:stop` of rows, a row being one distinct tuple with n people. Columns are of
 two kinds: ordered ones are cut between two codes, nested ones fall apart along their hierarchy at
@@ -17,27 +18,16 @@ from __future__ import annotations
 
 import numpy as np
 
+from sfumato.anonymizers.mondrian.steps import NONE, takes_specials, up_to
 from sfumato.compiled import inner, kernel
-from sfumato.numbers import Bools, Codes, Ints, run_places
+from sfumato.numbers import Bools, Codes, Ints
 from sfumato.schema.boundaries import BESIDE
-
-NONE = -1
 
 
 @inner
 def with_specials(code: int) -> int:
     """The bound that takes in the specials beside the codes up to this one."""
     return code + BESIDE
-
-
-def takes_specials(bound: int) -> bool:
-    """Whether a bound takes in the specials beside some codes of values."""
-    return bound >= BESIDE
-
-
-def up_to(bound: int) -> int:
-    """The last code of a value that a bound takes in."""
-    return bound - BESIDE if bound >= BESIDE else bound
 
 
 bound_takes_specials, bound_up_to = inner(takes_specials), inner(up_to)  # for compiled code
@@ -208,28 +198,6 @@ def told_best(own: Bools, at: int, below: int, above: int) -> int:
     return below
 
 
-def halves(
-    codes: Codes, starts: Ints, stops: Ints, column: Codes, cut: Codes, last: Codes
-) -> Codes:
-    """Relaxed cuts: the part (0 or 1) of each row so that equal values may fall apart.
-
-    Rows hold one person each. People with a special go where the cut says; the others are halved.
-    Part of a row that lies in no given node: 0. Not compiled: a sort that keeps equal ones in order
-    takes longer to compile than all else that is.
-    """
-    part = np.zeros(codes.shape[0], np.int32)
-    lengths = stops - starts
-    rows, node = run_places(starts, lengths), np.repeat(np.arange(len(starts)), lengths)
-    code, end = codes[rows, column[node]], last[column]
-    order = np.lexsort((code, node))
-    special = (code > end[node]) & (end[node] >= 0)
-    valued = lengths - np.bincount(node[special], minlength=len(starts))
-    place = np.arange(len(rows)) - (np.cumsum(lengths) - lengths)[node]
-    right = np.where(place < valued[node], place >= (valued // 2)[node], cut[node] < BESIDE)
-    part[rows[order]] = right
-    return part
-
-
 @kernel
 def assign(
     codes: Codes,
@@ -351,8 +319,3 @@ def cells(
                 data[seen[code]] += n[row]
         indptr[one + 1] = filled
     return indptr, indices[:filled], data[:filled]
-
-
-def moved(order: Ints, codes: Codes, n: Ints, values: Codes) -> tuple[Codes, Ints, Codes]:
-    """Rows in a new order, all their columns."""
-    return codes.take(order, axis=0), n.take(order), values.take(order, axis=1)

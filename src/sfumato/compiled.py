@@ -3,8 +3,10 @@
 Whoever starts a program for the first time waits for it: a function that Python calls has a wrapper
 to be compiled besides, so what only compiled code calls has none.
 
-Nor is a slice of an array assigned from another: Numba compiles the text of its complaint about
-shapes, which takes two seconds. What is copied in a loop is compiled at once.
+Nor is a slice of an array assigned from another, or an array added to one: Numba compiles the text
+of its complaint about shapes, which takes two seconds. What is copied in a loop takes none.
+A number that is written down is a type of its own, for which an inner function would be compiled
+once more: so it is passed on as an np.int64.
 
 Stands apart: importing Numba is slow.
 """

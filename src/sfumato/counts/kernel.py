@@ -17,7 +17,7 @@ from sfumato.compiled import inner, kernel
 from sfumato.numbers import Codes, Ints
 
 People = npt.NDArray[Any]  # whole people (int64), or expected ones (float64)
-_FEW = 64  # cells that are sorted by insertion
+_FEW = 64  # cells that are sorted by insertion alone
 
 
 @inner
@@ -355,7 +355,8 @@ def classes_by_hash(codes: Codes, rows: Ints, sizes: Ints, exact: bool) -> tuple
             slots = np.full(mask + 1, -1, np.int32)
             more_keys = np.empty(mask + 1, np.int64)
             more_first = np.empty(mask + 1, np.int64)
-            more_keys[:found], more_first[:found] = keys[:found], first[:found]
+            for g in range(found):
+                more_keys[g], more_first[g] = keys[g], first[g]
             keys, first = more_keys, more_first
             for g in range(found):
                 slot = _slot(keys[g], mask)
@@ -411,18 +412,20 @@ def cells_by_hash(
 
 @inner
 def _sort_class(values: Codes, n: People) -> None:
-    """Put the cells of one class into the order of their values."""
-    if len(values) > _FEW:
-        order = np.argsort(values)
-        values[:], n[:] = values[order], n[order]
-        return
-    for i in range(1, len(values)):
-        value, people = values[i], n[i]
-        at = i
-        while at > 0 and values[at - 1] > value:
-            values[at], n[at] = values[at - 1], n[at - 1]
-            at -= 1
-        values[at], n[at] = value, people
+    """Put the cells of one class into the order of their values (Shell's sort).
+
+    NumPy's takes longer to compile than all else that a first characterization needs.
+    """
+    gap = 1 if len(values) <= _FEW else len(values) // 2
+    while gap > 0:
+        for i in range(gap, len(values)):
+            value, people = values[i], n[i]
+            at = i
+            while at >= gap and values[at - gap] > value:
+                values[at], n[at] = values[at - gap], n[at - gap]
+                at -= gap
+            values[at], n[at] = value, people
+        gap = 1 if gap == 2 else gap * 5 // 11
 
 
 @kernel

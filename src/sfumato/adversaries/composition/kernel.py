@@ -56,7 +56,7 @@ def remember(
                         many += 1
                     bits[code, word] |= bit
         if filled + many > len(values):
-            values = with_room(values, 0, filled, many)
+            values = with_room(values, np.int64(0), np.int64(filled), many)
             wider = np.zeros((len(values), words), np.uint64)
             for place in range(filled):
                 for word in range(words):
@@ -221,8 +221,8 @@ def intersect(
         start = filled
         if first >= 0:
             if filled + shown[first] > len(values):
-                values = with_room(values, 0, filled, shown[first])
-                posterior = with_room(posterior, 0, filled, shown[first])
+                values = with_room(values, np.int64(0), np.int64(filled), shown[first])
+                posterior = with_room(posterior, np.int64(0), np.int64(filled), shown[first])
             for place in range(shown[first]):
                 code = touched[first, place]
                 everywhere = True
@@ -245,7 +245,8 @@ def intersect(
 @inner
 def _weigh(values: Ints, out: Floats, into: Floats, shown: Ints, tilt: Floats) -> None:
     """The product over releases, scaled after each so that many releases do not underflow."""
-    out[:] = 1.0
+    for place in range(len(values)):
+        out[place] = 1.0
     already = False
     for j in range(len(shown)):
         if shown[j] == 0:
@@ -259,6 +260,8 @@ def _weigh(values: Ints, out: Floats, into: Floats, shown: Ints, tilt: Floats) -
         already = True
         for place in range(len(values)):
             out[place] /= most
-    total = out.sum()
+    total = 0.0
+    for place in range(len(values)):
+        total += out[place]
     for place in range(len(values)):
         out[place] /= total

@@ -130,7 +130,7 @@ def _search(
             stack[top + 1], bound[top + 1] = closer, least
             top += 2
         if filled + kept > len(found):
-            found = with_room(found, 0, filled, kept)
+            found = with_room(found, np.int64(0), np.int64(filled), np.int64(kept))
         start = filled
         for j in range(kept):
             if far[j] <= best * (1 + _HAIR):
@@ -285,7 +285,7 @@ def _build_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
                 column = -1
         if column < 0:
             if filled + n > len(items):
-                items = with_room(items, 0, filled, n)
+                items = with_room(items, np.int64(0), np.int64(filled), n)
             for one in range(n):
                 items[filled + one] = waiting[begin - gone + one]
             nodes[node], nodes[node + 1] = -1, 0
@@ -297,7 +297,7 @@ def _build_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
                 waiting = with_room(waiting, begin - gone, queued - gone, n + copies)
                 gone = begin
             if (used + 2) * _NODE > len(nodes):
-                nodes = with_room(nodes, 0, used * _NODE, 2 * _NODE)
+                nodes = with_room(nodes, np.int64(0), np.int64(used * _NODE), np.int64(2 * _NODE))
             nodes[node], nodes[node + 1] = column, place
             nodes[node + 2], nodes[node + 3] = used, used + 1
             for side in range(2):
@@ -363,7 +363,7 @@ def search(
                 node = nodes[node, 2 if point[nodes[node, 0]] < nodes[node, 1] else 3]
             start, stop = nodes[node, 2], nodes[node, 3]
             if found + stop - start > len(boxes):
-                boxes = with_room(boxes, 0, found, stop - start)
+                boxes = with_room(boxes, np.int64(0), np.int64(found), stop - start)
             for place in range(start, stop):
                 if _contains(low, high, gap, offsets, listed, items[place], point):
                     boxes[found] = items[place]

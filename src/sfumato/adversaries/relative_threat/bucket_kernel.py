@@ -286,7 +286,9 @@ def note(
     sweep: int, now: Floats, has: Ints, b: Floats, log_chance: float, record: StageRecord
 ) -> None:
     """What a sweep leaves of itself: the chances by slot, and at times what is watched."""
-    record.sums[sweep // record.batch] += now
+    batch = sweep // record.batch
+    for i in range(len(now)):
+        record.sums[batch, i] += now[i]
     if (sweep + 1) % record.thin == 0:
         row = sweep // record.thin
         record.log_chances[row] = log_chance
@@ -295,7 +297,9 @@ def note(
         for i in range(len(record.followed)):
             record.categories[row, i] = has[record.followed[i]]
     if (sweep + 1) % record.keep_thin == 0:
-        record.kept[sweep // record.keep_thin] = b
+        row = sweep // record.keep_thin
+        for i in range(len(b)):
+            record.kept[row, i] = b[i]
 
 
 @kernel

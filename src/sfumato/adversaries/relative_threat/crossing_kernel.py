@@ -66,7 +66,8 @@ def sweep_all(
                 parts, sides = problems.pair_parts[pair], problems.pair_sides[pair]
                 _exchange(rng, theta, beta, a, parts, sides, people, mass)
         if (sweep + 1) % thin == 0:
-            kept[row] = theta
+            for a in range(len(theta)):
+                kept[row, a] = theta[a]
             row += 1
 
 
@@ -260,10 +261,12 @@ def weighted_means(
     mass, part = np.empty(draws.shape[1]), np.empty(draws.shape[1])
     for cell in range(len(begins) - 1):
         _masses(draws, begins, atoms, cell, mass)
-        part[:] = 0.0
+        for m in range(len(part)):
+            part[m] = 0.0
         for i in range(begins[cell], begins[cell + 1]):
             if weights[atoms[i]] != 0.0:
-                part += weights[atoms[i]] * draws[atoms[i]]
+                for m in range(len(part)):
+                    part[m] += weights[atoms[i]] * draws[atoms[i], m]
         for batch in range(batches):
             total = 0.0
             for m in range(batch * many, (batch + 1) * many):
@@ -274,6 +277,8 @@ def weighted_means(
 
 @inner
 def _masses(draws: Floats, begins: Ints, atoms: Ints, cell: int, mass: Floats) -> None:
-    mass[:] = 0.0
+    for m in range(len(mass)):
+        mass[m] = 0.0
     for i in range(begins[cell], begins[cell + 1]):
-        mass += draws[atoms[i]]
+        for m in range(len(mass)):
+            mass[m] += draws[atoms[i], m]

@@ -24,8 +24,7 @@ THETAS = np.array([1, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0
 _SHORT = 24  # so few are sorted by inserting
 NOBODY = 1 << 30  # beyond every code
 
-# Compiled functions are made once for every type of argument, and a number written down is a type
-# of its own: so whatever is passed on is an np.int64 from the beginning.
+# Whatever is passed on is an np.int64 from the beginning (`compiled.py` says why).
 
 
 @inner

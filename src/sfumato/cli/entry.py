@@ -34,6 +34,8 @@ def run() -> None:
     for number in heeded():
         signal.signal(number, leave)
     from sfumato.cli.main import run as program
+    from sfumato.cli.options import OWN_PROCESS
 
+    OWN_PROCESS.append(True)
     begun = True
     program()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -169,6 +170,7 @@ def reads(*subjects: Subject, but: str = "") -> Callable[[Command], Command]:
 
         @functools.wraps(command)
         def run(**given: Any) -> None:
+            _spare_pandas()
             options = {parameter.name: given.pop(parameter.name) for parameter in shared}
             options |= {
                 name: by_column(words) for name, words in options.items() if isinstance(words, list)
@@ -184,6 +186,31 @@ def reads(*subjects: Subject, but: str = "") -> Callable[[Command], Command]:
         return run
 
     return with_options
+
+
+OWN_PROCESS: list[bool] = []  # filled where nobody else's code runs in the process
+
+
+class _NoPandas:
+    """Finds that there is no pandas, as `sys.meta_path` asks."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is not looked for", name=name)
+
+
+def _spare_pandas() -> None:
+    """Keep Arrow from loading pandas: it does so with the first list that it is given, to see
+    whether that is one of pandas', which takes as long as a small audit. It still writes them."""
+    if OWN_PROCESS and "pandas" not in sys.modules:
+        import pyarrow as pa
+
+        sys.meta_path.insert(0, _NoPandas)  # type: ignore[arg-type]
+        try:
+            pa.array([])
+        finally:
+            sys.meta_path.remove(_NoPandas)  # type: ignore[arg-type]
 
 
 def _parameter(option: Any) -> inspect.Parameter:

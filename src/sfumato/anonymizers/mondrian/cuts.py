@@ -1,8 +1,9 @@
 """Compiled: every cut of a node that is no median, what its two sides would hold, and what a split
 tells about a target.
 
-It stands apart from `splits.py`, which it builds on: few searches come here (those in which no
-median is allowed, and those with a target), and both together are more than a file should hold.
+Stands apart: compiled code, which `steps.py` loads where rows are many. Few searches come here
+(those in which no median is allowed, and those with a target), and together with `splits.py`, which
+it builds on, it would be more than a file should hold.
 """
 
 from __future__ import annotations

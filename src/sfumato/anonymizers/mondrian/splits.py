@@ -1,8 +1,8 @@
 """Compiled kernels of Mondrian: where nodes can be split, and what their parts would hold.
 
-They stand apart as compiled code does, and hold no lock of the interpreter, so that batches of
-nodes can be worked on side by side. `cuts.py` is the rest of them, which few searches load;
-`steps.py` does the same by NumPy where rows are few.
+Stands apart: compiled code, which `steps.py` loads where rows are many; of few it does the same by
+NumPy. It holds no lock of the interpreter, so that batches of nodes can be worked on side by side.
+`cuts.py` is the rest of it.
 
 A node is a run `start:stop` of rows, a row being one distinct tuple with n people. Columns are of
 two kinds: ordered ones are cut between two codes, nested ones fall apart along their hierarchy at

@@ -286,7 +286,7 @@ def all_cuts(
         special = below > last[column]
         mixed = np.zeros((2, len(starts)), dtype=bool)  # whether a node has values, has specials
         mixed[special.astype(np.int8), of] = True
-        beside = mixed.all(axis=0)[of]
+        beside = (mixed[0] & mixed[1])[of]
         among = ~(beside & special)
         of, below, people, beside = of[among], below[among], people[among], beside[among]
         having = sums_by(of, people, len(starts))[of]

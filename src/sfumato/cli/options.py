@@ -206,11 +206,11 @@ def _spare_pandas() -> None:
     if OWN_PROCESS and "pandas" not in sys.modules:
         import pyarrow as pa
 
-        sys.meta_path.insert(0, _NoPandas)  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _NoPandas)
         try:
             pa.array([])
         finally:
-            sys.meta_path.remove(_NoPandas)  # type: ignore[arg-type]
+            sys.meta_path.remove(_NoPandas)
 
 
 def _parameter(option: Any) -> inspect.Parameter:

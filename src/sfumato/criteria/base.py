@@ -356,10 +356,8 @@ class ReleaseCriterion(Criterion):
     def candidates(
         self, state: object, parents: Groups, children: Groups, first: npt.NDArray[np.int64]
     ) -> CandidateSplits:
-        """Weigh many splits: parent i would become the children first[i] to first[i + 1].
-
-        A criterion that can weigh them faster than one by one does so here.
-        """
+        """Weigh many splits, here one by one: parent i would become the children first[i] to
+        first[i + 1]."""
         return OneByOne(self, parents, children, first)
 
 
@@ -384,14 +382,13 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
     """The verdict over the attribute a criterion names, or the worst over all of them."""
     if unreadable := _unreadable(criterion, release):
         return unreadable
-    about = groups_about(criterion, release)
     judged = _as_judged(criterion, release)
     verdict = worst_of(
         [
             criterion.unjudged("not_applicable", UNDONE, groups)
             if _cannot_undo(criterion, release, groups)
             else _of_release(criterion, judged, groups)
-            for groups in about
+            for groups in groups_about(criterion, release)
         ]
     )
     if judged is not release:

@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.anonymizers.base import Task
-from sfumato.anonymizers.mondrian import medians
+from sfumato.anonymizers.mondrian import medians, mondrian
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.release.release import Release
 
@@ -66,7 +66,7 @@ def test_the_release_is_that_of_a_search_level_by_level(
         asked.append(len(nodes))
         return nodes
 
-    monkeypatch.setattr(medians, "MANY", 0)
+    monkeypatch.setattr(mondrian, "MANY_ROWS", 0)
     monkeypatch.setattr(medians, "split_at_medians", watched)
     in_one_go = Mondrian().run(task)
     assert asked

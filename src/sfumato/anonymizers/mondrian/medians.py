@@ -24,7 +24,6 @@ from sfumato.criteria.diversity import DistinctDiversity
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
-MANY = 500_000  # rows, below which what is to be compiled takes longer than it saves
 _PARTS = 16  # that a table is cut into one after another, before they are side by side
 _DEEP = 1024  # nodes that wait at a time; nobody has seen more than a few dozen
 

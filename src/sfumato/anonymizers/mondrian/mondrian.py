@@ -42,6 +42,9 @@ from sfumato.release.release import Release
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
 
+# From here on a compiled search pays: below, it takes longer to compile than it saves.
+MANY_ROWS = 500_000
+
 if TYPE_CHECKING:
     from sfumato.anonymizers.mondrian.cells import Columns
     from sfumato.anonymizers.mondrian.check_split import Describe, Safety
@@ -155,7 +158,6 @@ class Mondrian(Anonymizer):
 
     def _partition(self, task: Task) -> Release:
         """Split until no split is allowed by the criteria that a search can carry along."""
-        from sfumato.anonymizers.mondrian import medians
         from sfumato.anonymizers.mondrian.cells import Columns, describe
         from sfumato.anonymizers.mondrian.check_split import Safety
         from sfumato.anonymizers.mondrian.choose_split import Choice
@@ -170,7 +172,9 @@ class Mondrian(Anonymizer):
         root = everybody(columns, rows)
         check_root(safety, root)
         choice = Choice(safety, columns, self.order, strict=self.strict)
-        if self.strict and self.order == "widest" and len(rows.n) >= medians.MANY:
+        if self.strict and self.order == "widest" and len(rows.n) >= MANY_ROWS:
+            from sfumato.anonymizers.mondrian import medians
+
             needed = medians.asked(task)
             root = root if needed is None else medians.split_at_medians(choice, root, *needed)
         partition = Partition(choice, root, strict=self.strict)

@@ -58,7 +58,7 @@ test: install $(VENV)/.collected  ## Run the tests.
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 test-deep: export SFUMATO_EXAMPLES ?= 600
-test-deep: test  ## Run the tests with 50 times as many random examples (long).
+test-deep: test  ## Run the tests with 75 times as many random examples (long).
 
 coverage: install $(VENV)/.collected  ## Which lines the tests run; compiled functions aside.
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term

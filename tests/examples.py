@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 USUAL = 60
-# `make test` tries an eighth or so of them, the same ones on every run; SFUMATO_EXAMPLES looks further,
-# everywhere in proportion (`make test-deep` does).
+# `make test` tries about an eighth of them, the same ones on every run; SFUMATO_EXAMPLES looks
+# further, everywhere in proportion (`make test-deep` does).
 EXAMPLES = int(os.environ.get("SFUMATO_EXAMPLES", "8"))
 
 

@@ -119,7 +119,7 @@ def table(rows: list[Row]) -> Iterator[str]:
         yield f"| {' | '.join((row.work, ours, other, ratio, row.goal, beside))} |"
 
 
-def page(told: dict[str, list[Row]], failed: list[str], seconds: float) -> str:
+def page(told: dict[str, list[Row]], failed: list[str], left_out: list[str], seconds: float) -> str:
     rows = [row for chapter in told.values() for row in chapter]
     asked = [row for row in rows if row.met is not None]
     lines = [
@@ -131,9 +131,10 @@ def page(told: dict[str, list[Row]], failed: list[str], seconds: float) -> str:
         "With a goal of *at most* the ratio is ours over theirs, with *at least* theirs over ours;",
         "without a floor or peer the goal is about our own figure. Ratios bind, seconds advise.",
         "",
-        f"{sum(row.met is True for row in asked)} of {len(asked)} goals are met; each that is not "
-        "has its reason beside it.",
+        f"{sum(row.met is True for row in asked)} of {len(asked)} goals are met; why another "
+        "is not stands beside it, where that is known.",
         *(f"\n**{name} failed**: its rows are missing." for name in failed),
+        *([f"\nNot in this run: {', '.join(left_out)}."] if left_out else []),
     ]
     for title, chapter in told.items():
         lines += ["", f"## {title}", "", *table(chapter)]
@@ -148,10 +149,11 @@ def main() -> None:
     given = parser.parse_args()
     start = time.perf_counter()
     told: dict[str, list[Row]] = {}
-    failed = []
+    failed, left_out = [], []
     for chapter in CHAPTERS:
         for script in chapter.scripts:
             if given.only and script[0] not in given.only:
+                left_out.append(script[0])
                 continue
             print(f"== {' '.join(script)}", flush=True)
             rows, taken, code = run(script, given.peer)
@@ -159,7 +161,7 @@ def main() -> None:
             told.setdefault(chapter.title, []).extend(rows)
             if code:
                 failed.append(script[0])
-    given.out.write_text(page(told, failed, time.perf_counter() - start))
+    given.out.write_text(page(told, failed, left_out, time.perf_counter() - start))
     print(given.out)
     raise SystemExit(1 if failed else 0)
 

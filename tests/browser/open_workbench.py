@@ -33,7 +33,16 @@ class Open:
     errors: list[str] = field(default_factory=list)
 
     def go(self, path: str) -> None:
-        self.page.goto(self.home + path)
+        """Open a page; one that is just being shown anew is left to finish first."""
+        from playwright.sync_api import Error
+
+        try:
+            self.page.goto(self.home + path)
+        except Error as error:
+            if "interrupted by another navigation" not in str(error):
+                raise
+            self.page.wait_for_load_state()
+            self.page.goto(self.home + path)
 
     def text(self) -> str:
         return self.page.locator("#policy-text").input_value()

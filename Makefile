@@ -7,8 +7,9 @@ PYTHON := $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 p
   if command -v $$p >/dev/null 2>&1 && $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
   then echo $$p; break; fi; done)
 VENV := .venv
-# Three more than cores: Spark, browsers, started programs and what another worker compiles are waited for.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 3)
+# One more than cores: Spark, browsers and started programs are waited for. With three more, two slow cores
+# took a sixth longer: every worker imports everything, and what waits is little.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 BIN := $(VENV)/bin
 # Other tools we measure against; they pin older libraries.
 PEERS := .venv-peers

@@ -11,6 +11,7 @@ from sfumato.utility.loss import Loss
 from sfumato.utility.nonuniform_entropy import NonUniformEntropy
 from sfumato.utility.precision import Precision
 from sfumato.utility.queries import QueryError
+from sfumato.utility.spread import SpreadLost
 from sfumato.utility.use import FitForUse
 
 UTILITIES: dict[str, type[Utility]] = {
@@ -26,11 +27,20 @@ UTILITIES: dict[str, type[Utility]] = {
         Classification,
     )
 }
+# Reports have these too, though no policy can name them as its measure.
+_MEASURED: dict[str, type[Utility]] = UTILITIES | {
+    measure.name: measure for measure in (FitForUse, SpreadLost)
+}
 
 
 def is_share(measure: str) -> bool:
     """Whether a cost by this measure is a part of the whole, to be told in percent."""
-    return measure == FitForUse.name or (measure in UTILITIES and UTILITIES[measure].share)
+    return measure in _MEASURED and _MEASURED[measure].share
+
+
+def meaning_of(measure: str) -> str:
+    """What a cost by this measure says, in words."""
+    return _MEASURED[measure].about
 
 
 def utility_named(name: str) -> Utility:

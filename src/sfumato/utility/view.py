@@ -238,6 +238,11 @@ class View:
         return not callable(self._regions) and self._regions.exact
 
     @property
+    def points(self) -> bool:
+        """Whether groups show a point that their people are near to, and need not have."""
+        return not callable(self._regions) and self._regions.centroids
+
+    @property
     def bags(self) -> bool:
         """Whether buckets publish the values of people who have several, and not whose they are."""
         return self.exact and any(a.sets is not None and a.loose for a in self.counts.sensitive)

@@ -24,11 +24,13 @@ from sfumato.report.sections.threats import (
     worst_first,
 )
 from sfumato.report.sections.usefulness import (
+    detail_gone,
     noise_of,
     warnings_of,
     what_would_help,
     worth_of,
 )
+from sfumato.utility.spread import SpreadLost
 
 _PARTS = (
     (0.0, "nothing"),
@@ -153,6 +155,11 @@ def costs_in_words(report: Report) -> tuple[str, ...]:
     elif loss is not None and loss == loss:
         kept = 1 - loss
         sentences.append(f"{share_in_words(kept)} of the detail is kept ({kept:.0%})")
+    elif (spread := costs.get(SpreadLost.name)) is not None:
+        kept = 1 - spread
+        sentences.append(
+            f"{share_in_words(kept)} of the detail is kept ({kept:.0%} of how people differ)"
+        )
     if (error := costs.get("query-error")) is not None and error == error:
         sentences.append(f"counts asked of it are off by {error:.0%} on average")
     if (lost := costs.get("use")) is not None and lost == lost:
@@ -160,16 +167,19 @@ def costs_in_words(report: Report) -> tuple[str, ...]:
             0, f"{share_in_words(1 - lost)} of what it is for is kept ({1 - lost:.0%})"
         )
     for name, measured in costs.items():
-        if name not in ("loss", "query-error", "use") and measured == measured:
+        in_words = ("loss", "query-error", "use", SpreadLost.name)
+        if name not in in_words and measured == measured:
             sentences.append(f"{name} {number(measured)}")
     if summary.suppressed and report.audience == "private":
         share = summary.suppressed / (summary.people + summary.suppressed)
         sentences.append(f"{summary.suppressed:,} people ({share:.1%}) are left out")
     if "loss" not in costs and not sentences:
         sentences.append("the detail that is lost is not measured: that needs the table")
-    elif (costs.get("loss", 0.0)) != costs.get("loss", 0.0):
-        scheme = report.summary.scheme
-        sentences.append(f"the detail that is lost is not measured: it is {scheme}, not in ranges")
+    elif "loss" in costs and detail_gone(report) is None:
+        sentences.append(
+            "the detail that is lost is not measured: that takes who is in which group, which the "
+            "report that anonymize writes knows"
+        )
     return tuple(sentences)
 
 
@@ -208,13 +218,13 @@ def short(report: Report, *, private: bool) -> Document:
         (
             threat.question,
             threat.name,
-            str(threat.belief),
+            threat.belief.in_short,
+            threat.worst.people_in_short,
             *([threat.about] if about else ()),
-            threat.worst.people_told,
         )
         for threat in folded
     )
-    columns = ("worst first", "known as", "before → after", *about, "people")
+    columns = ("worst first", "known as", "before → after", "people", *about)
     failing = [
         finding for finding in report.findings if not finding.verdict.holds and finding.worst
     ]
@@ -242,7 +252,7 @@ def short(report: Report, *, private: bool) -> Document:
                 "Mind": "; ".join(report.notes),
                 "Next": " ".join(decision.next_steps),
             },
-            Sheet(columns, rows, keys=3),
+            Sheet(columns, rows, keys=4),
         ),
     )
 

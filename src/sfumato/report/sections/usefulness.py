@@ -21,8 +21,9 @@ from sfumato.report.document import Section, Sheet
 from sfumato.report.report import Report, each_told
 from sfumato.schema.region import Anything
 from sfumato.table import Table
-from sfumato.utility import UTILITIES, is_share, utility_named
+from sfumato.utility import is_share, meaning_of, utility_named
 from sfumato.utility.classification import Classification
+from sfumato.utility.spread import SpreadLost
 from sfumato.utility.use import WRONG, FitForQueries, FitForUse, QueryAnswers
 from sfumato.utility.view import View, view_of, view_with_table
 
@@ -84,8 +85,7 @@ class Worth:
 def worth_of(report: Report) -> Worth:
     """What is left of the quasi-identifiers in the release of a report."""
     evidence = report.evidence
-    loss = report.costs.get("loss")
-    loss = None if loss is None or loss != loss else loss
+    loss = detail_gone(report)
     if evidence is None or report.raw:
         return Worth(0, (), (), None)
     release = evidence.release
@@ -95,6 +95,12 @@ def worth_of(report: Report) -> Worth:
         return Worth(len(release.schema.quasi), (), (), None, drowned, a_cell)
     hidden, alike = _told_nothing(release)
     return Worth(len(release.schema.quasi), hidden, alike, loss)
+
+
+def detail_gone(report: Report) -> float | None:
+    """The share of the detail that is gone, as far as it was measured: by width, or by distance."""
+    measured = (report.costs.get(name) for name in ("loss", SpreadLost.name))
+    return next((lost for lost in measured if lost is not None and lost == lost), None)
 
 
 def noise_of(release: Release) -> tuple[float | None, float]:
@@ -205,6 +211,8 @@ def costs_of(report: Report) -> dict[str, float]:
     if small:
         measures |= {name: utility_named(name) for name in ALWAYS if name != asked.name}
     view = view_of(evidence.release)
+    if view.points:  # they have no width, and people need not be in them
+        measures[SpreadLost.name] = SpreadLost()
     return {
         name: measure.cost(view)
         for name, measure in measures.items()
@@ -239,15 +247,32 @@ def usefulness_section(report: Report) -> Section | None:
             f"{warning}Not measured: that needs the original table. The report that anonymize "
             "writes has it, and compare measures several releases.",
         )
-    meaning = {name: measure.about for name, measure in UTILITIES.items()}
-    meaning[FitForUse.name] = FitForUse.about
-    rows = tuple((name, cost, meaning[name]) for name, cost in report.costs.items())
+    rows = tuple((name, cost, meaning_of(name)) for name, cost in report.costs.items())
     shares = tuple(at for at, name in enumerate(report.costs) if is_share(name))
     return Section(
         title,
         f"{warning}What the release has lost against the original table; lower is more useful. "
         "Other measures, classification among them, are measured by compare.",
-        (Sheet(("measure", "cost", "what it means"), rows, percent_rows=shares),),
+        (
+            Sheet(("measure", "cost", "what it means"), rows, percent_rows=shares),
+            *_spread_of_columns(report),
+        ),
+    )
+
+
+def _spread_of_columns(report: Report) -> tuple[Sheet, ...]:
+    """What is gone of each column with its centroids."""
+    if SpreadLost.name not in report.costs or report.evidence is None:
+        return ()
+    lost = SpreadLost().by_column(view_of(report.evidence.release))
+    order = sorted(lost, key=lambda column: -lost[column])
+    return (
+        Sheet(
+            ("column", "detail gone"),
+            tuple((column, lost[column]) for column in order),
+            "How much of what people differ in is gone, the most first",
+            percent=("detail gone",),
+        ),
     )
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 import sfumato as sf
+from sfumato.adversaries.base import BeliefChange
 from sfumato.datasets.census import census, census_schema
+from sfumato.release.beside import Headcount
 from sfumato.report.document import Document, Gist, Sheet
 from sfumato.report.report import Report
 from sfumato.report.sections.decision import decide
@@ -84,7 +87,7 @@ def test_an_adversary_is_one_row_by_her_question_the_worst_first() -> None:
     assert sheet.columns[0] == "worst first"
     names = [row[1] for row in sheet.rows]
     assert len(set(names)) == len(names)
-    about = {row[1]: row[3] for row in sheet.rows}
+    about = {row[1]: row[4] for row in sheet.rows}
     assert str(about["random worlds"]).endswith(" and 2 more")
     assert about["prosecutor"] == "whose row"
     assert dict(zip(names, (row[0] for row in sheet.rows), strict=True))["prosecutor"] == (
@@ -93,6 +96,24 @@ def test_an_adversary_is_one_row_by_her_question_the_worst_first() -> None:
     text = gist_of(report.short())
     for question in (row[0] for row in sheet.rows[:2]):
         assert all(word in text for word in str(question).split())
+
+
+@pytest.mark.parametrize("sensitive", [["disease"], ["disease", "income"]])
+def test_how_many_people_stands_beside_a_bound_too(sensitive: list[str]) -> None:
+    """A bound is told by a sign, for its words would push the people out of 80 columns."""
+    schema = sf.Schema(quasi=["age", "sex"], sensitive=sensitive)
+    report = sf.audit(sf.read(census(120, seed=1), schema), [sf.KAnonymity(2)])
+    bound = BeliefChange(0.0874, 1.0, "Asthma", at_most=True)
+    threats = tuple(
+        replace(threat, belief=bound, surest=bound, people=Headcount(1_234_567, at_most=True))
+        for threat in report.threats
+    )
+    lines = gist_of(replace(report, threats=threats).short()).splitlines()
+    assert max(map(len, lines)) <= 80
+    heading = next(line for line in lines if line.startswith("worst first"))
+    assert heading.rstrip().endswith("people")
+    (row,) = (line for line in lines if line.startswith("Could a colleague find her row?"))
+    assert row.split()[-4:] == ["8.7%", "→", "≤100%", "≤1,234,567"]
 
 
 def test_what_is_too_much_gives_way_whole() -> None:

@@ -57,9 +57,13 @@ class BeliefChange:
     def factor(self) -> float:
         return float(factors(np.array(self.before), np.array(self.after)))
 
+    @property
+    def in_short(self) -> str:
+        """Where there is little room: 8.7% → ≤100% of a bound."""
+        return f"{chance(self.before)} → {'≤' if self.at_most else ''}{chance(self.after)}"
+
     def __str__(self) -> str:
-        most = "at most " if self.at_most else ""
-        return f"{chance(self.before)} → {most}{chance(self.after)}"
+        return self.in_short.replace("≤", "at most ")
 
 
 @dataclass(frozen=True)

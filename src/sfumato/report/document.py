@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 RESULT, PAGE = "result.json", "page.html"
 RESULTS = "folder of results"  # what --force knows such folders by
 OF_TABLE = "was worked out on the original table"  # why a document is private
-BOUND = re.compile(r"(?:<|at most (?:<|under )?)([\d,.e+-]+)%?")  # a number, not told exactly
+BOUND = re.compile(r"(?:<|≤|at most (?:<|under )?)([\d,.e+-]+)%?")  # a number, not told exactly
 
 Kind = Literal["lines", "steps", "bars", "points", "cloud", "map", "shares", "slopes"]
 Number = float | int | str | None

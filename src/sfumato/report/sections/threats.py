@@ -60,8 +60,16 @@ class ThreatRow:
         """The people as a reader is told of them."""
         if not self.people_at_most:
             return self.people
-        people = self.people if isinstance(self.people, str) else f"{self.people:,}"
-        return f"at most {people}"
+        return f"at most {self._counted}"
+
+    @property
+    def people_in_short(self) -> int | str | None:
+        """The same where there is little room."""
+        return f"≤{self._counted}" if self.people_at_most else self.people
+
+    @property
+    def _counted(self) -> str:
+        return self.people if isinstance(self.people, str) else f"{self.people:,}"
 
     def to_dict(self) -> dict[str, Any]:
         belief = self.belief

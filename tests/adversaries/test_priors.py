@@ -27,7 +27,7 @@ from sfumato.adversaries.priors import (
 from sfumato.adversaries.realistic.priors import SHAPE
 from sfumato.adversaries.relative_threat.model import LEARNER
 from sfumato.release.release import as_it_stands
-from sfumato.workflow.combination_findings import CHARACTERIZE
+from sfumato.workflow.observed_classes import CHARACTERIZE
 from tests.program import sfumato
 
 ROWS = [

@@ -22,8 +22,9 @@ from sfumato.adversaries.leakage.metrics import FURTHER
 from sfumato.counts.marginals import Marginal
 from sfumato.release.description import of_scheme
 from sfumato.release.release import as_it_stands
-from sfumato.workflow.combination_findings import LargestLeakage, Naming, TargetPriors, measure
+from sfumato.workflow.combination_findings import LargestLeakage, Naming
 from sfumato.workflow.combinations import CombinationPlan, LeakageTarget
+from sfumato.workflow.observed_classes import TargetPriors, measure
 from tests.examples import few
 from tests.oracles import leakage_oracle as oracle
 

@@ -7,7 +7,8 @@ of its columns as the target it is the people of each class by their value: the 
 groups have.
 
 Where the compact table does not fit in memory the widest one stays with the engine
-(`StoredMarginal`), which sums up as many columns as are asked for at a time.
+(`StoredMarginal`), which sums up as many columns as are asked for at a time. Where people have
+several rows, cells say whose they are (`OwnedMarginal`), so that nobody counts twice.
 """
 
 from __future__ import annotations
@@ -99,6 +100,16 @@ class Marginal:
             return classes_by_address(self.codes, rows, scale, space)
         return classes_by_hash(self.codes, rows, scale, space < _KEYS)
 
+    def used(self, column: int) -> Ints:
+        """The codes of a column that somebody has, ascending."""
+        return np.unique(self.codes[self.columns.index(column)]).astype(np.int64)
+
+    def coarser(self, column: int, code_of: Codes) -> Marginal:
+        """The same people with other codes of a column: each of its codes becomes `code_of` it."""
+        codes, row = self.codes.copy(), self.columns.index(column)
+        codes[row] = code_of[codes[row]]
+        return replace(self, codes=codes).onto(self.columns)
+
     def by_class(self, target: int) -> ClassCounts:
         """The people of every class, which all other columns make, by their value of the target."""
         columns = tuple(column for column in self.columns if column != target)
@@ -123,6 +134,103 @@ class Marginal:
 
     def _by_address(self, space: int) -> bool:
         return space <= min(_LARGE, max(_SMALL, 16 * len(self)))
+
+
+OWNER = -1  # the column of an `OwnedMarginal` that says whose rows they are
+
+
+@dataclass(frozen=True)
+class OwnedMarginal:
+    """Rows by some columns, of people who may have several: `cells` have one column more, `OWNER`.
+
+    Each person stands in a cell once, with as many as her rows there, and still does in whatever is
+    summed up from it.
+    """
+
+    cells: Marginal
+
+    @classmethod
+    def of(cls, rows: Marginal, owner: Codes) -> OwnedMarginal:
+        """Of rows one by one, and whose each is: 0, 1, 2, ..."""
+        codes = np.ascontiguousarray(np.vstack([rows.codes, owner.astype(np.int32)[None, :]]))
+        columns = (*rows.columns, OWNER)
+        people = int(owner.max(initial=-1)) + 1
+        return cls(Marginal(columns, (*rows.sizes, people), codes, rows.n).onto(columns))
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return tuple(column for column in self.cells.columns if column != OWNER)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        named = zip(self.cells.columns, self.cells.sizes, strict=True)
+        return tuple(size for column, size in named if column != OWNER)
+
+    @property
+    def owner(self) -> Codes:
+        """Whose rows each cell has."""
+        owner: Codes = self.cells.codes[self.cells.columns.index(OWNER)]
+        return owner
+
+    @cached_property
+    def by_row(self) -> Marginal:
+        """The rows by what they show."""
+        return self.cells.onto(self.columns)
+
+    @cached_property
+    def by_person(self) -> Marginal:
+        """The distinct people who have such a row; the same cells in the same order."""
+        return replace(self.cells, n=np.ones(len(self.cells), dtype=np.int64)).onto(self.columns)
+
+    def onto(self, columns: Sequence[int]) -> OwnedMarginal:
+        """The same rows by fewer columns."""
+        return OwnedMarginal(self.cells.onto((*columns, OWNER)))
+
+    def among(self, columns: Sequence[int]) -> OwnedMarginal:
+        """As much of it as these columns need."""
+        return self if len(columns) == len(self.columns) else self.onto(columns)
+
+    def with_joint(self, column: int, members: Sequence[int]) -> tuple[OwnedMarginal, Codes]:
+        """With one more column, the combination of some; and what its codes stand for."""
+        wider, codes = self.cells.with_joint(column, members)
+        return OwnedMarginal(wider), codes
+
+    def used(self, column: int) -> Ints:
+        """The codes of a column that somebody has, ascending."""
+        return self.cells.used(column)
+
+    def coarser(self, column: int, code_of: Codes) -> OwnedMarginal:
+        """The same rows with other codes of a column."""
+        return OwnedMarginal(self.cells.coarser(column, code_of))
+
+    def in_memory(self, why: str) -> Marginal:
+        """Every cell with its distinct people."""
+        return self.by_person
+
+
+@dataclass(frozen=True)
+class OwnedReading:
+    """People with several rows, each row counted or each person once."""
+
+    owned: OwnedMarginal
+    once: bool
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        return self.owned.columns
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        return self.owned.sizes
+
+    def onto(self, columns: Sequence[int]) -> Marginal:
+        """By fewer columns."""
+        narrower = self.owned.onto(columns)
+        return narrower.by_person if self.once else narrower.by_row
+
+    def people_by(self, column: int) -> People:
+        """How many have each value of a column."""
+        return self.onto((column,)).people_by(column)
 
 
 _CELL = 48  # bytes that a cell takes beside its codes while it is measured

@@ -192,7 +192,11 @@ class Individuals:
 
 @dataclass(frozen=True, repr=False)
 class Characterization(Documented):
-    """Every combination of columns up to a size against every target."""
+    """Every combination of columns up to a size against every target.
+
+    `public`: of a release. `whose_rows`: people have several rows, and were counted by whose each
+    is, which a release does not show.
+    """
 
     label: str
     people: int
@@ -205,6 +209,7 @@ class Characterization(Documented):
     coarsenings: tuple[ColumnCoarsening, ...]
     notes: tuple[str, ...] = ()
     public: bool = False
+    whose_rows: bool = False
     individuals: Individuals | None = field(default=None, repr=False)
 
     def ranking(self, target: str | None = None) -> tuple[CombinationFinding, ...]:

@@ -12,39 +12,40 @@ import numpy as np
 
 from sfumato.adversaries.leakage.metrics import named_metrics
 from sfumato.adversaries.priors import FewerColumns, PriorGiven, parse_prior
-from sfumato.counts.marginals import Marginal, StoredMarginal
+from sfumato.counts.marginals import Marginal, OwnedMarginal, StoredMarginal
 from sfumato.progress import Ticker, phase
 from sfumato.release.build import BETWEEN
 from sfumato.release.release import Release
 from sfumato.report.characterization import Characterization, CombinationFinding, RankedClass
 from sfumato.table import Table
+from sfumato.workflow.coded_columns import CodedColumns, check_apart, coded_columns
 from sfumato.workflow.combination_findings import (
-    CHARACTERIZE,
     LargestLeakage,
-    MeasuredClasses,
     Naming,
-    TargetPriors,
     class_cells,
     coarsenings,
     contributions,
     finding,
-    measure,
-    words,
 )
 from sfumato.workflow.combinations import (
     OTHERS,
-    CodedColumns,
     CombinationPlan,
     LeakageTarget,
     Set,
     Targets,
-    check_apart,
     check_given,
     choose_columns,
     choose_targets,
-    coded_columns,
     named_targets,
     plan,
+)
+from sfumato.workflow.observed_classes import (
+    CHARACTERIZE,
+    MeasuredClasses,
+    TargetPriors,
+    measure,
+    readings_of,
+    words,
 )
 
 _RANKED = 12  # classes a table can show
@@ -93,10 +94,11 @@ def characterize(
     base, naming = _with_joints(coded, chosen, aims)
     sizes = dict(zip(base.columns, base.sizes, strict=True))
     planned = plan(chosen, aims, sizes, max_size, known)
-    priors = TargetPriors.of(checked, coded, base, aims, known)
-    ordered = all(aim.name in coded.ordered for aim in aims) and not any(priors.further.values())
+    priors = [TargetPriors.of(checked, coded, read, aims, known) for read in readings_of(base)]
+    further = priors[0].further  # values are the same in every reading
+    ordered = all(aim.name in coded.ordered for aim in aims) and not any(further.values())
     asked = named_metrics(metrics, ordered=ordered)
-    naming = replace(naming, labels=priors.labels(naming.labels), metrics=asked)
+    naming = replace(naming, labels=priors[0].labels(naming.labels), metrics=asked)
     exposure = None
     if individuals:
         everybody = base.in_memory("telling what everybody's own classes leak")
@@ -115,13 +117,14 @@ def characterize(
         coarsenings=coarsenings(findings, base, coded.levels, aims, priors, naming),
         notes=coded.notes,
         public=coded.public,
+        whose_rows=isinstance(base, OwnedMarginal),
         individuals=None if exposure is None else exposure.result(naming, len(coded.names)),
     )
 
 
 def _with_joints(
     coded: CodedColumns, columns: Set, targets: Sequence[LeakageTarget]
-) -> tuple[Marginal | StoredMarginal, Naming]:
+) -> tuple[Marginal | StoredMarginal | OwnedMarginal, Naming]:
     """The columns that are needed, and one more for each joint target."""
     needed = tuple(sorted({*columns, *(place for one in targets for place in one.members)}))
     base = coded.base.among(needed)
@@ -142,9 +145,9 @@ def _with_joints(
 class _Run:
     """The work: sets of columns side by side, each with the narrower sets summed up from it."""
 
-    base: Marginal | StoredMarginal
+    base: Marginal | StoredMarginal | OwnedMarginal
     plan: CombinationPlan
-    priors: TargetPriors
+    priors: Sequence[TargetPriors]
     naming: Naming
     exposure: LargestLeakage | None
 
@@ -173,12 +176,14 @@ class _Run:
             )
         )
 
-    def _from(self, wider: Marginal | StoredMarginal, columns: Set) -> list[CombinationFinding]:
+    def _from(
+        self, wider: Marginal | StoredMarginal | OwnedMarginal, columns: Set
+    ) -> list[CombinationFinding]:
         """One set of columns and all that are summed up from it."""
         cells = wider.onto(columns)
         findings = []
         for target in self.plan.asked[columns]:
-            measured = measure(cells, target, self.priors)
+            measured = measure(cells, target, *self.priors)
             ranked = _ranked_classes(measured, self.naming)
             findings.append(replace(finding(measured, self.naming), ranked=ranked))
             if self.exposure is not None:
@@ -190,7 +195,7 @@ class _Run:
 
 def _ranked_classes(measured: MeasuredClasses, naming: Naming) -> tuple[RankedClass, ...]:
     """The classes that leak most; of equal ones those with most people first."""
-    told, people = measured.leakage, measured.groups.sizes
+    told, people = measured.leakage, measured.people
     many = min(_RANKED, len(people))
     first = np.argpartition(-told.distribution, many - 1)[:many]
     order = first[np.lexsort((-people[first], -told.distribution[first]))]

@@ -1,4 +1,4 @@
-"""What an observer of some columns expects, and what is told of the combination: one finding.
+"""What is told of a combination of columns: one finding.
 
 Figures of the leakage of all classes, the worst class with its values, what every person's classes
 leak, what a column adds and what coarsening it would buy.
@@ -9,37 +9,16 @@ Stands apart: what is told of a combination; how combinations are walked is told
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from threading import Lock
-from typing import cast
 
 import numpy as np
 
-from sfumato.adversaries.leakage.expectation import (
-    Distributions,
-    Expectation,
-    Leakage,
-    leakage,
-    one_for_all,
-    weighted,
-)
 from sfumato.adversaries.leakage.metrics import METRICS
 from sfumato.adversaries.leakage.observer import not_covered
-from sfumato.adversaries.priors import (
-    FewerColumns,
-    OfTable,
-    OutsideTable,
-    Prior,
-    PriorUse,
-    Uniform,
-    ValueCounts,
-    ValueShares,
-    check_values,
-)
-from sfumato.counts.marginals import ClassCounts, Marginal, StoredMarginal
+from sfumato.counts.marginals import Marginal, OwnedMarginal, StoredMarginal
 from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints
-from sfumato.release.groups import Groups
 from sfumato.report.characterization import (
     DROPPED,
     ColumnCoarsening,
@@ -50,152 +29,9 @@ from sfumato.report.characterization import (
     WorstClass,
 )
 from sfumato.schema.hierarchy import Levels
-from sfumato.table import Table
-from sfumato.workflow.combinations import (
-    CodedColumns,
-    CombinationPlan,
-    Labels,
-    LeakageTarget,
-    Set,
-    of_table,
-)
-
-# What an observer of columns expects: the priors of a characterization.
-
-CHARACTERIZE = PriorUse(
-    "characterize",
-    (OfTable, Uniform, ValueShares, ValueCounts, FewerColumns, OutsideTable),
-    error=InputError,
-)
-WHO = CHARACTERIZE.who
-
-
-def words(prior: Prior, coded: CodedColumns) -> str:
-    """What she expects, in words."""
-    match prior:
-        case Uniform():
-            return "every value alike"
-        case ValueShares() | ValueCounts():
-            return "the given shares"
-        case FewerColumns():
-            return f"what {', '.join(prior.columns)} tell already"
-        case OutsideTable():
-            return "what an outside table tells of the same class"
-    return f"how {'the published people are' if coded.public else 'everybody is'} distributed"
-
-
-@dataclass(frozen=True)
-class TargetPriors:
-    """The prior about each target; `outside` are counted people, by the table's own codes."""
-
-    everywhere: Mapping[int, Distributions]
-    outside: Marginal | StoredMarginal | None
-    known: Set | None
-    further: Mapping[int, Labels]
-    counted: dict[Set, tuple[Marginal, Distributions]] = field(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls,
-        prior: Prior,
-        coded: CodedColumns,
-        base: Marginal | StoredMarginal,
-        targets: Sequence[LeakageTarget],
-        known: Set,
-    ) -> TargetPriors:
-        """The prior that was given, for these targets."""
-        match prior:
-            case FewerColumns():
-                return cls({}, base, known, {})
-            case OutsideTable():
-                outside, further = _coded_as(prior.people, coded, base, targets)
-                return cls({}, outside, None, further)
-            case ValueShares() | ValueCounts():
-                if sum(len(target.members) for target in targets) > 1:
-                    raise InputError(
-                        f"{WHO}: shares by value fit one target of one column; name one"
-                    )
-                (target,) = targets
-                named, unseen = _named(prior, coded, target)
-                return cls({target.column: named}, None, None, {target.column: unseen})
-        alike = isinstance(prior, Uniform)
-        each = {target.column: _one(base, target, alike=alike) for target in targets}
-        return cls(each, None, None, {})
-
-    @property
-    def fixed(self) -> bool:
-        """Whether she expects the same of every class."""
-        return self.outside is None
-
-    def about(self, target: LeakageTarget, counted: ClassCounts) -> Expectation:
-        """What is expected of the target in every class."""
-        if self.outside is None:
-            return one_for_all(len(counted.people), self.everywhere[target.column])
-        seen = (*(counted.columns if self.known is None else self.known), target.column)
-        if seen not in self.counted:
-            outside = self.outside.onto(seen).by_class(target.column)
-            rows = Distributions(outside.indptr, outside.values, outside.n)
-            self.counted[seen] = outside.classes, rows
-        theirs, rows = self.counted[seen]
-        return Expectation(theirs.numbers_of(counted.classes), rows)
-
-    def labels(self, labels: tuple[Labels, ...]) -> tuple[Labels, ...]:
-        """The values of every column, with those that only an outside table has."""
-        return tuple(
-            [*own, *self.further.get(place, ())] if place in self.further else own
-            for place, own in enumerate(labels)
-        )
-
-
-def _one(base: Marginal | StoredMarginal, target: LeakageTarget, *, alike: bool) -> Distributions:
-    """How a target's values are distributed, alike or as the people shown have them."""
-    if alike:
-        return weighted([1] * base.sizes[base.columns.index(target.column)])
-    return weighted(base.people_by(target.column))
-
-
-def _named(
-    prior: ValueShares | ValueCounts, coded: CodedColumns, target: LeakageTarget
-) -> tuple[Distributions, Labels]:
-    """The shares that were given, and the values among them that nobody shown has."""
-    labels = list(coded.labels[target.column])
-    unseen = set(coded.unseen.get(target.name, ())) - set(labels)
-    further = [value for value in prior.weights if value in unseen]
-    known = [*labels, *further]
-    check_values(prior, known, target.name, CHARACTERIZE)
-    return weighted([float(prior.weights.get(label, 0)) for label in known]), further
-
-
-def _coded_as(
-    table: Table,
-    coded: CodedColumns,
-    base: Marginal | StoredMarginal,
-    targets: Sequence[LeakageTarget],
-) -> tuple[Marginal, dict[int, Labels]]:
-    """An outside table by the codes of ours; values only it has follow after ours."""
-    if coded.public:
-        raise InputError(
-            f"{WHO}: a release shows cells, an outside table values; require distribution-leakage "
-            "with that table as prior instead"
-        )
-    if any(len(target.members) > 1 for target in targets):
-        raise InputError(f"{WHO}: an outside table cannot be the prior of joint targets")
-    needed = base.columns
-    outside = of_table(table, {coded.names[column] for column in needed})
-    theirs = outside.base.in_memory("an outside table as what is expected")
-    rows, sizes = [], []
-    further: dict[int, Labels] = {}
-    for column in needed:
-        name, size = coded.names[column], base.sizes[base.columns.index(column)]
-        place = outside.place(name)
-        code = {label: at for at, label in enumerate(coded.labels[column])}
-        mapped = np.array([code.setdefault(text, len(code)) for text in outside.labels[place]])
-        rows.append(mapped[theirs.codes[place]])
-        sizes.append(max(len(code), size))
-        further[column] = list(code)[size:]
-    codes = np.ascontiguousarray(np.vstack(rows).astype(np.int32))
-    return Marginal(needed, tuple(sizes), codes, theirs.n), further
-
+from sfumato.workflow.coded_columns import Labels
+from sfumato.workflow.combinations import CombinationPlan, LeakageTarget
+from sfumato.workflow.observed_classes import MeasuredClasses, TargetPriors, measure
 
 _SHOWN = 50  # classes a chart can show
 _TIE = 1e-12  # leakages that differ by rounding alone
@@ -210,75 +46,56 @@ class Naming:
     metrics: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class MeasuredClasses:
-    """What a combination of columns leaks about a target: the groups are the classes counted."""
-
-    target: LeakageTarget
-    counted: ClassCounts
-    groups: Groups
-    expected: Expectation
-    leakage: Leakage
-
-
-def measure(cells: Marginal, target: LeakageTarget, priors: TargetPriors) -> MeasuredClasses:
-    """The leakage of every class that the cells' other columns make."""
-    counted = cells.by_class(target.column)
-    groups = Groups.from_sparse(
-        counted.indptr,
-        counted.values,
-        cast(Ints, counted.n),  # of a bucketized release, expected people
-        counted.width,
-        sizes=cast(Ints, counted.people),
-        case="single",
-    )
-    expected = priors.about(target, counted)
-    return MeasuredClasses(target, counted, groups, expected, leakage(groups, expected))
-
-
 def finding(measured: MeasuredClasses, naming: Naming) -> CombinationFinding:
     """The figures of one combination against one target."""
     _check_covered(measured, naming)
-    people = measured.groups.sizes.astype(np.float64)
-    everybody = float(people.sum())
+    people = measured.people.astype(np.float64)
     distribution = measured.leakage.distribution
-    alone = people < 1.5  # expected people add up to whole ones but for rounding
     # Classes per value; where there is one class, being in it says nothing.
     several = len(people) > 1
-    per_value = np.bincount(measured.groups.indices) if several else np.zeros(0, np.int64)
+    per_value = np.bincount(measured.counted.values) if several else np.zeros(0, np.int64)
     highest = np.sort(np.partition(distribution, -min(_SHOWN, len(people)))[-_SHOWN:])[::-1]
     return CombinationFinding(
         columns=tuple(naming.names[column] for column in measured.counted.columns),
         target=measured.target.name,
         classes=len(people),
         k=round(float(people.min())),
-        unique=float(alone.sum()) / everybody,
-        distribution=_spread(distribution, people, everybody),
-        entropy=_spread(measured.leakage.entropy, people, everybody),
-        ruled_out=float(people[measured.leakage.ruled_out > 0].sum()) / everybody,
+        unique=_alone(measured),
+        distribution=_spread(distribution, measured),
+        entropy=_spread(measured.leakage.entropy, measured),
+        ruled_out=measured.share(measured.leakage.ruled_out > 0),
         pinned=int((per_value == 1).sum()),
-        metrics={
-            name: _spread(METRICS[name].of(measured.groups, measured.expected), people, everybody)
-            for name in naming.metrics
-        },
+        metrics={name: _spread(_by_metric(name, measured), measured) for name in naming.metrics},
         worst=_worst(measured, per_value, naming),
         per_class=highest,
     )
 
 
-def _spread(leakage: Floats, people: Floats, everybody: float) -> LeakageSpread:
+def _alone(measured: MeasuredClasses) -> float:
+    """The share of people who are in a class of their own."""
+    alone = measured.people < 1.5  # expected people add up to whole ones but for rounding
+    if measured.membership is None:
+        return float(alone.sum()) / float(measured.people.sum())
+    return measured.share(alone)
+
+
+def _by_metric(name: str, measured: MeasuredClasses) -> Floats:
+    """What each class leaks by a further metric, in the reading where that is most."""
+    read = (METRICS[name].of(reading.groups, reading.expected) for reading in measured.readings)
+    largest: Floats = np.maximum.reduce(list(read))
+    return largest
+
+
+def _spread(leakage: Floats, measured: MeasuredClasses) -> LeakageSpread:
     return LeakageSpread(
-        float(leakage.max()),
-        float(leakage.sum() / len(leakage)),
-        float(leakage @ people / everybody),
+        float(leakage.max()), float(leakage.sum() / len(leakage)), measured.mean(leakage)
     )
 
 
 def _check_covered(measured: MeasuredClasses, naming: Naming) -> None:
-    of = measured.expected.of
+    of = np.minimum.reduce([reading.expected.of for reading in measured.readings])
     if of.min() < 0:
-        missing = np.flatnonzero(of < 0)
-        people = measured.groups.sizes
+        missing, people = np.flatnonzero(of < 0), measured.people
         largest = int(missing[np.argmax(people[missing])])
         reason = not_covered(
             class_cells(measured, largest, naming),
@@ -299,17 +116,19 @@ def class_cells(measured: MeasuredClasses, group: int, naming: Naming) -> dict[s
 
 def _worst(measured: MeasuredClasses, per_value: Ints, naming: Naming) -> WorstClass:
     """The class that leaks most; of equal ones the one with most people."""
-    groups, distribution = measured.groups, measured.leakage.distribution
+    people, distribution = measured.people, measured.leakage.distribution
     ties = np.flatnonzero(distribution >= distribution.max() - _TIE)
-    group = int(ties[np.argmax(groups.sizes[ties])])
+    group = int(ties[np.argmax(people[ties])])
+    worse = measured.worse(group)
+    groups = worse.groups
     low, high = int(groups.indptr[group]), int(groups.indptr[group + 1])
     values = groups.indices[low:high].astype(np.int64)
     labels = naming.labels[measured.target.column]
     return WorstClass(
         cells=class_cells(measured, group, naming),
-        people=round(float(groups.sizes[group])),
+        people=round(float(people[group])),
         values=labels,
-        expected=measured.expected.rows.of_row(int(measured.expected.of[group]), len(labels)),
+        expected=worse.expected.rows.of_row(int(worse.expected.of[group]), len(labels)),
         places=values,
         there=groups.share[low:high],
         only_here=tuple(
@@ -416,10 +235,10 @@ def _mean(gains: list[float]) -> float | None:
 
 def coarsenings(
     findings: Sequence[CombinationFinding],
-    base: Marginal | StoredMarginal,
+    base: Marginal | StoredMarginal | OwnedMarginal,
     levels: Mapping[str, Levels],
     targets: Sequence[LeakageTarget],
-    priors: TargetPriors,
+    priors: Sequence[TargetPriors],
     naming: Naming,
 ) -> tuple[ColumnCoarsening, ...]:
     """For every target: its worst combination, with each column in turn one step coarser.
@@ -456,29 +275,26 @@ def coarsenings(
 def _step(
     worst: CombinationFinding,
     column: str,
-    base: Marginal | StoredMarginal,
+    base: Marginal | StoredMarginal | OwnedMarginal,
     levels: Levels | None,
     target: LeakageTarget,
-    priors: TargetPriors,
+    priors: Sequence[TargetPriors],
     naming: Naming,
 ) -> ColumnCoarsening | None:
     """The worst combination with one column coarser by its hierarchy."""
     place = naming.names.index(column)
     places = tuple(sorted((*(naming.names.index(name) for name in worst.columns), target.column)))
-    if levels is None or not priors.fixed:
+    if levels is None or not all(prior.fixed for prior in priors):
         return None
     cells = base.onto(places)
-    row = cells.columns.index(place)
-    present = np.unique(cells.codes[row])
+    present = cells.used(place)
     for number, level in enumerate(levels.levels[1:-1], start=1):
         if len(np.unique(level.codes[present])) == len(present):
             continue
-        codes = cells.codes.copy()
-        codes[row] = level.codes[codes[row]]
-        coarser = Marginal(places, cells.sizes, codes, cells.n).onto(places)
+        coarser = cells.coarser(place, level.codes)
         labels = list(naming.labels)
         labels[place] = level.labels
-        after = finding(measure(coarser, target, priors), Naming(naming.names, tuple(labels)))
+        after = finding(measure(coarser, target, *priors), Naming(naming.names, tuple(labels)))
         to = f"level {number} of {levels.height - 1}"
         return ColumnCoarsening(target.name, worst.columns, column, to, worst, after)
     return None

@@ -137,9 +137,16 @@ def document(found: Characterization) -> Document:
             "findings": [_fact(finding) for finding in found.findings],
             "advice": {target: found.advice(target) for target in found.targets},
         },
-        private="" if found.public else OF_TABLE,
+        private=_why_private(found),
         gist=_gist(found),
     )
+
+
+def _why_private(found: Characterization) -> str:
+    """Why it is its owner's alone to know; empty where a release says all of it."""
+    if not found.public:
+        return OF_TABLE
+    return "tells of people by whose rows they are" if found.whose_rows else ""
 
 
 def _gist(found: Characterization) -> Gist:
@@ -220,7 +227,7 @@ def _target(found: Characterization, target: str) -> list[Section]:
         worst_class(worst),
         (_side_by_side(worst), _classes(worst)),
         (compared(worst), per_class(worst)),
-        private=not found.public,
+        private=bool(_why_private(found)),
     )
     return [public, private]
 
@@ -407,7 +414,8 @@ def _people(people: Individuals) -> Section:
     return Section(
         "People",
         "The most that the classes of each person leak about her, over all combinations; the most "
-        "exposed first. People with equal values are one row.",
+        "exposed first. People with equal values are one row; whoever has several rows of her own "
+        "stands in each.",
         (Sheet(tuple(table.column_names), tuple(rows), "The most exposed people"),),
         private=True,
     )

@@ -185,6 +185,9 @@ def test_the_ledger_keeps_and_checks(desk, folder, monkeypatch) -> None:
         check_ledger(desk, 1, {"ledger": ["ours.sqlite"]})
     fields = {"ledger": ["ours.sqlite"], "name": ["first"], "about": ["patients"]}
     assert "60 people" in keep_in_ledger(desk, 2, fields)
+    assert list_others(desk, 1).keeping == keeping_words(
+        desk, 1, {"ledger": ["ours.sqlite"], "name": ["release-1"], "about": ["everybody"]}
+    )
     run = shell(folder, monkeypatch, keeping_words(desk, 1, {**fields, "name": ["again"]}))
     assert run.returncode == 0, run.stderr
     told = check_ledger(desk, 1, {"ledger": ["ours.sqlite"]})

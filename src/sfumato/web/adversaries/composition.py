@@ -39,6 +39,7 @@ class OtherReleases:
     tried: tuple[int, ...]
     folders: tuple[str, ...]
     ledgers: tuple[str, ...]
+    keeping: str  # the command that keeps the release as the form offers it
 
 
 def list_others(desk: Desk, point: int) -> OtherReleases:
@@ -48,10 +49,12 @@ def list_others(desk: Desk, point: int) -> OtherReleases:
         for path in desk.folder.root.glob("*.sqlite")
         if path.is_file() and not path.is_symlink()
     )
+    offered = {"ledger": ledgers[:1], "name": [f"release-{point}"], "about": ["everybody"]}
     return OtherReleases(
         tuple(other.number for other in desk.project.points() if other.number != point),
         tuple(desk.folder.releases()),
         tuple(ledgers),
+        keeping_words(desk, point, offered),
     )
 
 
@@ -192,7 +195,7 @@ def keep_in_ledger(desk: Desk, point: int, fields: Fields) -> str:
 
 
 def keeping_words(desk: Desk, point: int, fields: Fields) -> str:
-    """The same from a shell."""
+    """What keeps it from a shell."""
     ledger = word(fields, "ledger", LEDGER)
     line = [ledger, *shell_words(desk, point)]
     for key in ("name", "about"):

@@ -16,9 +16,10 @@ import sfumato as sf
 from sfumato.anonymizers import Anatomy, Lattice, Microaggregation, Mondrian
 from sfumato.datasets.census import census, census_schema
 from sfumato.errors import InputError, PolicyError
-from sfumato.report.comparison import Comparison, Figures, Outcome, shared_label
+from sfumato.report.comparison import Comparison, Figures, Outcome
 from sfumato.report.html import maps as label_module
 from sfumato.report.risk_map import pareto_front
+from sfumato.report.sections.comparison import shared_label
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize

@@ -13,6 +13,7 @@ import sfumato as sf
 from sfumato.datasets.census import census, census_policy
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
+from sfumato.workflow.publish import Publication
 from tests.program import sfumato
 
 
@@ -59,6 +60,38 @@ def test_a_point_is_published_as_it_was_measured(files: tuple[Path, Path, Path])
     assert kept.maker.name == last["anonymizer"]
 
 
+def test_the_page_shows_the_map_that_a_release_was_taken_from(
+    files: tuple[Path, Path, Path],
+) -> None:
+    """A star marks it there; where it is not on the front, what would be better is named."""
+    data, policy, saved = files
+    _compared(files)
+    content = json.loads(saved.read_text())
+    content["points"][1]["costs"]["loss"] = 0.9999  # costs more than the other, and risks more
+    content["points"][1]["risks"]["mean"] = 0.9999
+    saved.write_text(json.dumps(content))
+    for number in (1, 2):
+        out = data.parent / f"like{number}"
+        arguments = ("--like", f"{saved}#{number}", "--out", out, "--no-price")
+        run = sfumato("anonymize", data, "--policy", policy, *arguments)
+        assert run.returncode == 0, run.stderr
+        settings = f"(k={2 * number}, mondrian)"
+        assert f"point {number} of map.json {settings}" in run.stdout
+        told = json.loads((out / "private" / "report.json").read_text())
+        (section,) = (one for one in told["sections"] if one["title"] == "Which release was taken")
+        assert f"point {number} of map.json {settings} was taken." in section["words"]
+        better = {1: "It lies on the Pareto front", 2: "#1 (k=2, mondrian) would risk and cost"}
+        assert better[number] in section["words"]
+        (chart,) = section["charts"]
+        star = next(one for one in chart["series"] if one["name"] == "the release that was taken")
+        point = content["points"][number - 1]
+        assert (star["x"], star["y"]) == ([point["risks"]["mean"]], [point["costs"]["loss"]])
+        assert sum(len(one["x"]) for one in chart["series"]) == 2
+        (table,) = section["tables"]
+        assert [table["rows"][at][0] for at in table["starred"]] == [number]
+        assert "Which release was taken" not in (out / "public" / "report.html").read_text()
+
+
 def test_a_way_of_best_is_published(tmp_path: Path) -> None:
     rows = pa.table({"age": [20, 20, 31, 31, 45, 46, 60, 61] * 3, "ill": [*"abcabcab"] * 3})
     table = sf.read(rows, sf.Schema(["age"], "ill", hierarchies={"age": sf.intervals(10, 20, 40)}))
@@ -73,7 +106,15 @@ def test_a_way_of_best_is_published(tmp_path: Path) -> None:
         assert chosen.policy.maker.name == told["anonymizer"]["kind"]
         if told["outcome"] in ("holds", "chosen"):
             made = sf.anonymize(table, chosen.policy, seed=chosen.seed)
-            assert Loss().cost(view_of(made)) == pytest.approx(told["cost"])
+            assert Loss().cost(view_of(made)) == pytest.approx(told["costs"]["loss"])
+    again = Publication(tmp_path / "second", like=f"{run}#2", price=False).publish(table, policy)
+    (section,) = (part for part in again.report.sections if part.title == "Which release was taken")
+    assert f"point 2 of run.json ({points[1]['name']}) was taken" in section.words
+    (chart,) = section.charts
+    held = [told for told in points if told["outcome"] in ("holds", "chosen")]
+    assert sum(len(series.x) for series in chart.series) == len(held)
+    star = next(series for series in chart.series if series.mark == "star")
+    assert star.y == [points[1]["costs"]["loss"]]
 
 
 @pytest.mark.parametrize(
@@ -108,6 +149,11 @@ def test_mistakes(files: tuple[Path, Path, Path], named: str, words: str) -> Non
         (("sweep", "k"), [2, 4, 5]),
         (("points", 0, "settings", "k"), 4),
         (("points", 0, "anonymizer"), "lattice"),
+        (("points", 1, "costs"), "few"),
+        (("points", 1, "risks", "mean"), "high"),
+        (("points", 1, "groups"), [1]),
+        (("axes", "risk"), "none"),
+        (("axes", "cost"), "none"),
     ],
 )
 def test_a_changed_map(

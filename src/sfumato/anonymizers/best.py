@@ -117,7 +117,11 @@ class BestFindings(Findings):
                 "name": attempt.anonymizer,
                 "anonymizer": None if attempt.maker is None else _told(attempt.maker),
                 "outcome": attempt.outcome,
-                "cost": attempt.cost,
+                "why": attempt.why,
+                "groups": attempt.groups,
+                "suppressed": attempt.suppressed,
+                "risks": {"mean": attempt.risk},
+                "costs": {self.utility: _finite(attempt.cost)},
             }
             for number, attempt in enumerate(self.attempts, start=1)
         ]
@@ -136,6 +140,11 @@ class BestFindings(Findings):
         """The most useful release that was not chosen."""
         others = [attempt for attempt in self.attempts if attempt.outcome == "holds"]
         return min(others, key=lambda attempt: attempt.rank, default=None)
+
+
+def _finite(cost: float | None) -> float | None:
+    """As JSON can hold it."""
+    return cost if cost is not None and isfinite(cost) else None
 
 
 def _told(maker: Anonymizer) -> dict[str, object]:

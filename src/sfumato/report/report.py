@@ -29,6 +29,7 @@ from sfumato.progress import phase
 from sfumato.release.description import Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from sfumato.report.comparison import TakenFrom
 from sfumato.report.document import Documented, PolicyStatus
 from sfumato.report.price import Price
 from sfumato.report.provenance import Provenance
@@ -175,7 +176,7 @@ class Evidence:
 
     Without a policy only criteria were given. `attacks` are results of adversaries that were run
     beside the audit. `table` is the one the release was made of, where it was not made here;
-    `price` tells what each promise costs.
+    `price` tells what each promise costs, `taken_from` of which comparison it is a point.
     """
 
     release: Release
@@ -185,6 +186,7 @@ class Evidence:
     attacks: tuple[Attack, ...] = ()
     table: Table | None = None
     price: Price | None = None
+    taken_from: TakenFrom | None = None
 
     def naming(self, kind: type[Named]) -> Iterator[tuple[Criterion, Named, Groups]]:
         """The criteria that name an adversary of this kind, her, and whom she asks about."""

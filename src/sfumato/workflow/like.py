@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,16 @@ from typing import Any
 from sfumato.errors import InputError, PolicyError, expect, other_than_file, quoted
 from sfumato.policy.model import Policy
 from sfumato.policy.toml import anonymizer_of
+from sfumato.report.comparison import (
+    RISKS,
+    Comparison,
+    Figures,
+    Outcome,
+    TakenFrom,
+    Value,
+    position,
+)
+from sfumato.report.risk_map import pareto_front
 from sfumato.table import Table
 from sfumato.workflow.compare import SweepPoint, plan_sweep
 
@@ -84,6 +94,37 @@ class PointFile:
         chosen = self._policy(policy, points[self.number - 1])
         return ChosenPoint(self.number, chosen, self.content["seed"])
 
+    def taken(self, table: Table, policy: Policy) -> TakenFrom:
+        """The comparison that the file tells of, for the page of what is taken from it."""
+        try:
+            outcomes = [
+                _outcome(number, point, policy, table.counts.memberships)
+                for number, point in enumerate(self.content["points"], start=1)
+            ]
+            swept = "sweep" in self.content
+            axes = self.content["axes"] if swept else _axes(outcomes)
+            places = [position(outcome, axes["risk"], axes["cost"]) for outcome in outcomes]
+            comparison = Comparison(
+                table.source.label,
+                table.counts.memberships,
+                _sweep(self.content["sweep"]) if swept else {"anonymizer": ()},
+                tuple(
+                    replace(outcome, pareto=front)
+                    for outcome, front in zip(outcomes, pareto_front(places), strict=True)
+                ),
+                axes["risk"],
+                axes["cost"],
+                {},
+            )
+            if axes["risk"] not in RISKS:
+                raise KeyError(axes["risk"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise InputError(
+                f"{self.path}: what its points risk and cost cannot be read; it is of another "
+                "version, or the file was changed; compare again"
+            ) from None
+        return TakenFrom(self.path.name, self.number, comparison)
+
     def _policy(self, policy: Policy, point: Mapping[str, Any]) -> Policy:
         try:
             if "settings" in point:
@@ -105,18 +146,56 @@ class PointFile:
         return replace(policy, anonymizer=named)
 
 
+def _outcome(number: int, point: Mapping[str, Any], policy: Policy, people: int) -> Outcome:
+    """What a file tells of a point, of a comparison or of a way that `best` tried."""
+    settings = {name: _number(value) for name, value in point.get("settings", {}).items()}
+    figures = None
+    if point["groups"] is not None:
+        suppressed = int(point["suppressed"])
+        figures = Figures(
+            int(point["groups"]),
+            people - suppressed,
+            suppressed,
+            {name: _measured(point["risks"].get(name)) for name in RISKS},
+            {
+                name: math.nan if cost is None else float(_number(cost))
+                for name, cost in point["costs"].items()
+            },
+            point.get("verdict", "holds"),
+        )
+    return Outcome(
+        settings or {"anonymizer": point["name"]},
+        point["anonymizer"] if settings else point["name"].partition(" (")[0],
+        policy,
+        figures,
+        point.get("status", "not_possible"),
+        point.get("reason", "") if settings else point["why"],
+        number=number,
+    )
+
+
+def _measured(risk: Any) -> float | None:
+    return None if risk is None else float(_number(risk))
+
+
+def _axes(outcomes: Sequence[Outcome]) -> dict[str, str]:
+    """Of ways that best tried: all are measured alike."""
+    costs = [outcome.figures.costs for outcome in outcomes if outcome.figures is not None]
+    return {"risk": "mean", "cost": next(iter(costs[0]))}
+
+
 def _same(swept: SweepPoint, told: Mapping[str, Any]) -> bool:
     """Whether a point that is told is the one that was swept."""
     settings = {name: _number(value) for name, value in told["settings"].items()}
     return settings == swept.settings and told["anonymizer"] == swept.anonymizer.name
 
 
-def _sweep(told: Mapping[str, Any]) -> dict[str, object]:
+def _sweep(told: Mapping[str, Any]) -> dict[str, tuple[Value, ...]]:
     """As it was swept."""
-    return {name: [_number(value) for value in values] for name, values in told.items()}
+    return {name: tuple(_number(value) for value in values) for name, values in told.items()}
 
 
-def _number(value: object) -> object:
+def _number(value: Any) -> Any:
     """JSON has no number for infinity."""
     return math.inf if value == "inf" else value
 

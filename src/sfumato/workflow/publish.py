@@ -8,7 +8,7 @@ Stands apart: a command only says how, the workbench only shows what came of it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -75,12 +75,16 @@ class Publication:
         """Make the release, judge it, and write the folder: whole or not at all."""
         if self.record_risks:
             check_records(table)
-        seed = self.seed
+        seed, taken = self.seed, None
         if self._point is not None:
             chosen = self._point.point(table, policy)
+            taken = self._point.taken(table, policy)
             policy, seed = chosen.policy, chosen.seed
         release = anonymize(table, policy, seed=seed)
-        report = add_price(audit(release, policy, by=self.by), table, policy, asked=self.price)
+        report = audit(release, policy, by=self.by)
+        if report.evidence is not None:
+            report = replace(report, evidence=replace(report.evidence, taken_from=taken))
+        report = add_price(report, table, policy, asked=self.price)
         risks = report.record_risks() if self.record_risks else None
         release.save(
             self.out,

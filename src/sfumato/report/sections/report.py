@@ -57,7 +57,11 @@ from sfumato.report.sections.realistic import observer_section, realistic_sectio
 from sfumato.report.sections.record_risks import records_section, uniques_document
 from sfumato.report.sections.relative_threat import relative_document
 from sfumato.report.sections.rule_set import rule_set_section, rules_facts
-from sfumato.report.sections.search import contest_section, lattice_section
+from sfumato.report.sections.search import (
+    contest_section,
+    lattice_section,
+    taken_from_section,
+)
 from sfumato.report.sections.skyline import skyline_section
 from sfumato.report.sections.threats import (
     brief_threats,
@@ -169,6 +173,7 @@ SECTIONS: tuple[Maker, ...] = (
     skyline_section,
     price_section,
     next_steps_section,
+    taken_from_section,
     contest_section,
     lattice_section,
 )

@@ -10,9 +10,11 @@ from math import isfinite
 from typing import TYPE_CHECKING
 
 from sfumato.numbers import percent
+from sfumato.report.comparison import TakenFrom
 from sfumato.report.document import Chart, Section, Series, Sheet
 from sfumato.report.report import Report
 from sfumato.report.risk_map import RiskPoint, cost_text, pareto_front, risk_map
+from sfumato.report.sections.comparison import taken_section
 from sfumato.utility import is_share
 
 if TYPE_CHECKING:  # a mere audit need not load it
@@ -128,8 +130,21 @@ def _contest_map(contest: BestFindings) -> tuple[Chart, ...]:
     return (chart,)
 
 
+def taken_from_section(report: Report) -> Section | None:
+    """The map of the comparison that the release is a point of."""
+    taken = _taken(report)
+    return None if taken is None else taken_section(taken)
+
+
+def _taken(report: Report) -> TakenFrom | None:
+    owner = report.evidence is not None and report.audience == "private"
+    return report.evidence.taken_from if owner and report.evidence is not None else None
+
+
 def choice_words(report: Report) -> str:
     """Which way won, and by how much; empty where only one was tried."""
+    if (taken := _taken(report)) is not None:
+        return taken.words
     contest = _contest(report)
     if contest is None:
         return ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections import Counter, defaultdict
+from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
 
@@ -60,6 +61,33 @@ def test_whom_known_rows_leave_is_counted(files: tuple[Path, Path]) -> None:
     assert found == [fewest_and_alone(knows) for knows in (1, 2, 9)]
     ways = {row[2] for row in told[1]["tables"][0]["rows"]}
     assert ways == {"the same in all", "in any of them"}
+
+
+def test_facts_about_people_are_asked_of_their_rows(
+    files: tuple[Path, Path], tmp_path: Path
+) -> None:
+    data, policy = files
+    given = ("--policy", policy, "--value", "HIV", "--json")
+    run = sfumato("skyline", data, *given, "--point", "0,1,0")
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout)
+    (worst,) = told["facts"]["groundings"]
+    table = sf.read(data, sf.Policy.load(policy).schema)
+    expected = sf.breach_probability(sf.generalize(table, {}), "HIV", 0, 1, 0)
+    assert (worst["confidence"], worst["at_most"]) == (float(expected), expected.at_most)
+    # Record 6 is of somebody with two of five rows that look alike: flu twice, gout twice, HIV.
+    run = sfumato("skyline", data, *given, "--target", "#6", "--table", data, "--knows", "not gout")
+    believed = json.loads(run.stdout)["facts"]["beliefs"]
+    hers = list(combinations(["flu", "flu", "gout", "gout", "HIV"], 2))
+    left = [pair for pair in hers if "gout" not in pair]
+    counted = [Fraction(sum("HIV" in pair for pair in some), len(some)) for some in (hers, left)]
+    assert [step["fraction"] for step in believed] == [str(share) for share in counted]
+    alone = tmp_path / "alone.csv"
+    alone.write_text("\n".join(line.partition(",")[2] for line in ROWS.splitlines()))
+    run = sfumato("skyline", alone, "--policy", policy, "--value", "HIV")
+    assert run.returncode == 2
+    assert "nothing here says which of them are one person's" in run.stderr
+    assert len(run.stderr.strip().splitlines()) == 1
 
 
 def test_mistakes_are_told_in_one_line(files: tuple[Path, Path], tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def skyline(
         typer.Option(
             metavar="COLUMN=VALUE,...",
             help="Ask what is believed of this person instead; columns left out are unknown. Or "
-            "#7: record 7 of --table.",
+            "#7: record 7 of --table, or whose it is. Several rows of one person: ROW; ROW.",
         ),
     ] = None,
     knows: Annotated[
@@ -107,11 +107,8 @@ def skyline(
     from sfumato.errors import InputError
     from sfumato.files import check_new_file
     from sfumato.numbers import fraction
-    from sfumato.report.sections.skyline import (
-        belief_document,
-        people_section,
-        skyline_document,
-    )
+    from sfumato.report.sections.belief import belief_document
+    from sfumato.report.sections.skyline import people_section, skyline_document
 
     # Every mistake is told before a large file is read.
     if (value is None) is not all_values:

@@ -27,8 +27,8 @@ import numpy as np
 from sfumato.adversaries.base import Asked
 from sfumato.adversaries.skyline.acquaintance import Acquaintance
 from sfumato.adversaries.skyline.breach import (
+    CASE_WORDS,
     NAME,
-    NEAR,
     Case,
     case_of,
     check_case,
@@ -38,10 +38,9 @@ from sfumato.adversaries.skyline.breach import (
     safe,
     unfit_for_facts,
     unknown_value,
-    unlike_case,
 )
 from sfumato.adversaries.skyline.grounding import ground
-from sfumato.adversaries.skyline.unlinked_rows import rows_breach
+from sfumato.adversaries.skyline.unlinked_rows import is_reached, rows_breach
 from sfumato.counts.counts import Attribute, Counts, TableCounts
 from sfumato.criteria.base import (
     WHOSE,
@@ -232,7 +231,7 @@ class SkylinePrivacy(ReleaseCriterion):
             return "the table has no sensitive column"
         if groups.beside.unlinked is not None:
             return unfit_for_facts(groups)  # by groups alone: `of_release` knows whose rows
-        return "" if self.case is None else unlike_case(groups, self.case)
+        return "" if self.case is None else _unlike_case(groups, self.case)
 
     @cached_property
     def _asked(self) -> dict[tuple[str | None, tuple[str, ...], Case], Questions]:
@@ -312,10 +311,9 @@ class SkylinePrivacy(ReleaseCriterion):
         found = rows_breach(release, groups, asked.targets, asked.points)
         if found is None:
             return self.unjudged("cannot_judge", WHOSE, groups)
-        limits = np.array([float(odds_at(confidence)) for confidence in asked.confidences])
-        with np.errstate(divide="ignore"):
-            odds = np.where(found.certainty > 0, 1 / found.certainty - 1, np.inf)
-        unsafe = odds <= limits * (1 + NEAR) + NEAR
+        unsafe = np.zeros(found.certainty.shape, dtype=bool)
+        for place, confidence in enumerate(asked.confidences):
+            unsafe[:, place] = is_reached(found.certainty[:, place], confidence)
         scaled = Scale(asked, self.strictest).of(found.certainty)
         scaled = np.where(unsafe, np.maximum(scaled, self.strictest), scaled)
         worst = int(np.argmax(scaled.max(axis=0))) if scaled.size else 0
@@ -408,3 +406,18 @@ def _fewest(point: KnowledgePoint) -> int:
     """The smallest n with n - 1 - l - k above the odds, and somebody left beside the family."""
     spare = floor(odds_at(point.confidence)) + 1
     return 1 + max(point.l + point.k + spare, point.k + point.m + 1 if point.m else 0)
+
+
+def _unlike_case(groups: Groups, case: Case) -> str:
+    """Why groups do not publish people's values in this form; empty where they do.
+
+    Sets and multisets are two forms: of a set whoever has a value has it once, and somebody who
+    knows that is surer than the count of multisets tells.
+    """
+    own = case_of(groups)
+    if own == case:
+        return ""
+    remedy = "; buckets do: anatomy, or scheme = 'bucketized'" if own == "lists" else ""
+    if {own, case} == {"set", "multiset"}:
+        remedy = f"; ask for case = {own!r}, or say several = {case!r} in the schema"
+    return f"it publishes {CASE_WORDS[own]}, not {CASE_WORDS[case]} (case {case!r}){remedy}"

@@ -92,6 +92,14 @@ class LinkedRows:
             "people_of_several_pseudonyms": int((np.bincount(pieces) > 1).sum()),
         }
 
+    @property
+    def some_cut(self) -> bool:
+        """Whether anybody's rows stand under several pseudonyms, or are published in part."""
+        person = self.rows.person
+        some = np.unique(person[self.published])
+        whole = not (self.pseudonym[np.isin(person, some)] < 0).any()
+        return not whole or self.public()["people_of_several_pseudonyms"] > 0
+
     def notes(self) -> tuple[str, ...]:
         """What the owner must know of rows that are not published as they stand."""
         told = self.public()

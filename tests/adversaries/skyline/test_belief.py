@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.skyline import belief as belief_module
+from sfumato.adversaries.skyline import worlds as worlds_module
 from sfumato.adversaries.skyline.belief import beliefs
 from sfumato.errors import InputError, ResourceError
 from tests.adversaries.skyline.tiny_releases import (
@@ -184,7 +184,7 @@ def test_the_limit_is_told(monkeypatch) -> None:
         sf.Implies(sf.Has(names[at], str(at % 8)), sf.Has(names[(7 * at + 5) % 16], str(at % 5)))
         for at in range(16)
     ]
-    monkeypatch.setattr(belief_module, "MOST_STATES", 500)
+    monkeypatch.setattr(worlds_module, "MOST_STATES", 500)
     with pytest.raises(ResourceError, match="more than 500 ways"):
         sf.belief(groups, "p0", "0", facts, people=people)
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.adversaries.skyline.acquaintance import exposed_people
 from sfumato.adversaries.skyline.unlinked_rows import rows_breach
 
 Row = tuple[str, int, str]  # whose, in which group, with which value
@@ -136,6 +137,48 @@ def test_nobody_becomes_surer_than_is_told(seed: int) -> None:
                 assert truth == pytest.approx(most), (rows, value, point, knows)
                 reached += 1
     assert reached
+
+
+def above(point: tuple[int, ...]) -> set[tuple[int, ...]]:
+    """What is known with one fact more."""
+    return {tuple(n + (at == axis) for at, n in enumerate(point)) for axis in range(3)}
+
+
+@pytest.mark.parametrize("seed", [1, 4, 6])
+def test_the_skyline_is_what_the_criterion_says_of_every_point(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = [
+        (f"p{who}", int(rng.integers(0, 2)), "aabbc"[int(rng.integers(0, 5))])
+        for who in range(7)
+        for _ in range(int(rng.integers(1, 3)))
+    ]
+    release, value, steps = sf.generalize(table(rows), {"g": 0}), "a", range(5)
+    found = sf.knowledge_skyline(release, value, 0.8)
+    safe = {
+        point
+        for point in product(steps, steps, steps)
+        if sf.audit(release, [sf.SkylinePrivacy([(*point, 0.8)], value)]).holds
+    }
+    assert safe  # and none at the rim: the box holds all there is
+    assert max(max(point) for point in safe) < steps[-1]
+    maximal = sorted(point for point in safe if not safe & above(point))
+    assert list(found.points) == maximal
+    assert found.case == "rows"
+    for point in POINTS:
+        code = np.array([release.groups.values.index(value)])
+        by_criterion = rows_breach(release, release.groups, code, np.array([point]))
+        told = sf.breach_probability(release, value, *point)
+        assert (float(told), told.at_most) == (by_criterion.surest[0], not by_criterion.exact[0])
+        grounding = sf.worst_grounding(release, value, *point)
+        assert grounding.confidence == by_criterion.certainty[grounding.target, 0] == told
+        assert grounding.at_most == told.at_most
+        (exposed,) = exposed_people(release, value, [point], 0.8)
+        groups = np.flatnonzero(by_criterion.certainty[:, 0] >= 0.8)
+        assert exposed.number == len({row[0] for row in rows if row[1] in groups})
+    with pytest.raises(sf.InputError, match="not of its groups alone"):
+        sf.knowledge_skyline(release.groups, value, 0.8)
+    with pytest.raises(sf.InputError, match="case = 'single' is asked for"):
+        sf.breach_probability(release, value, 0, 0, 0, "single")
 
 
 @pytest.mark.parametrize("point", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (2, 2, 0), (1, 3, 0)])

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.adversaries.skyline.belief import belief_in_each
 from sfumato.adversaries.skyline.breach import case_of
-from sfumato.adversaries.skyline.facts import ReleasePlaces
+from sfumato.adversaries.skyline.places import ReleasePlaces
 from sfumato.errors import InputError
 from sfumato.numbers import Ints, percent
 from sfumato.progress import phase

@@ -40,7 +40,12 @@ from sfumato.adversaries.skyline.breach import (
     odds,
     safe,
 )
-from sfumato.adversaries.skyline.unlinked_rows import before_release, rows_breach
+from sfumato.adversaries.skyline.unlinked_rows import (
+    before_release,
+    is_reached,
+    judged_rows,
+    rows_breach,
+)
 from sfumato.errors import InputError, quoted
 from sfumato.numbers import Floats, Ints
 from sfumato.release.beside import Headcount
@@ -92,11 +97,13 @@ def exposed_people(
     Everybody of a group counts in which she can, by the facts that tell most. Where it is at most
     known how sure she becomes, at most so many are counted.
     """
-    judged = groups_of(groups, sensitive)
-    form, limit = case_of(judged, case), check_confidence(confidence)
+    judged, limit = groups_of(groups, sensitive), check_confidence(confidence)
     given: object = points
     if isinstance(given, str) or not isinstance(given, Sequence):
         raise InputError(f"points = {quoted(given)} is not allowed; give a list of (l, k, m)")
+    if isinstance(groups, Release) and judged.beside.unlinked is not None:
+        return _exposed_by_rows(groups, judged, value, points, limit, case)
+    form = case_of(judged, case)
     known = np.array([check_point(point) for point in points], dtype=np.int64).reshape(-1, 3)
     codes = np.full(len(known), code_of(judged, value), dtype=np.int64)
     least = minima_bounds(judged, codes, known, form)
@@ -110,6 +117,24 @@ def exposed_people(
         Headcount(people.number, at_most=people.at_most or bool(known_as_bound and people.number))
         for people, known_as_bound in zip(counted, bounded, strict=True)
     ]
+
+
+def _exposed_by_rows(
+    release: Release,
+    groups: Groups,
+    value: str,
+    points: Sequence[Known],
+    limit: Fraction,
+    case: Case | None,
+) -> list[Headcount]:
+    """The same of people whose rows are published one by one."""
+    questions, code, counted = judged_rows(release, groups, case), code_of(groups, value), []
+    for point in points:
+        certainty, exact = questions.ask(code, check_point(point))
+        people = groups.headcount(is_reached(certainty, limit))
+        bounded = people.at_most or (not exact and people.number > 0)
+        counted.append(Headcount(people.number, at_most=bounded))
+    return counted
 
 
 @dataclass(frozen=True)

@@ -58,11 +58,13 @@ NAME = "acquaintance"
 Case = Literal["single", "set", "multiset", "lists"]
 CASES: tuple[Case, ...] = get_args(Case)
 SINGLE, SET, MULTISET, LISTS = range(4)
-CASE_WORDS: dict[Case, str] = {
+Form = Literal["single", "set", "multiset", "lists", "rows"]  # rows: no form of groups alone
+CASE_WORDS: dict[Form, str] = {
     "single": "one value a person",
     "set": "several values a person, published as one bag a group",
     "multiset": "several values a person, repeated ones counted, published as one bag a group",
     "lists": "several values a person, each person's list published whole",
+    "rows": "several rows a person, published one by one",
 }
 OWN, BARE, KIN_AIDED, AIDED, KIN = range(5)  # the factors of a group; told in forms
 NEAR = 1e-9
@@ -234,8 +236,14 @@ def breach_probability(
     whose `at_most` says whether it is an upper bound only.
     """
     judged = groups_of(groups, sensitive)
-    given = case_of(judged, case)
     point = check_point((l, k, m))
+    if isinstance(groups, Release) and judged.beside.unlinked is not None:
+        from sfumato.adversaries.skyline.unlinked_rows import judged_rows
+
+        rows = judged_rows(groups, judged, case)
+        certainty, exact = rows.ask(code_of(judged, value), point)
+        return BreachProbability(certainty.max(initial=0.0), at_most=not exact)
+    given = case_of(judged, case)
     bounds = minima_bounds(judged, [code_of(judged, value)], [point], given)
     return BreachProbability(breach(bounds.least)[0], at_most=bool(bounds.at_most[0]))
 
@@ -257,8 +265,7 @@ def unfit_for_facts(groups: Groups) -> str:
         return ""
     return (
         "rows of one person are published one by one and lie in several groups; what facts about "
-        "people tell is asked of a release that knows whose they are: require skyline-privacy, or "
-        "link her rows (rows = 'linked')"
+        "people tell is asked of a release, which knows whose they are, and not of its groups alone"
     )
 
 
@@ -289,21 +296,6 @@ def check_case(case: object) -> Case:
         if isinstance(case, str) and case == known:
             return known
     raise InputError(f"case = {quoted(case)} is not known; {did_you_mean(case, CASES)}")
-
-
-def unlike_case(groups: Groups, case: Case) -> str:
-    """Why groups do not publish people's values in this form; empty where they do.
-
-    Sets and multisets are two forms: of a set whoever has a value has it once, and somebody who
-    knows that is surer than the count of multisets tells.
-    """
-    own = case_of(groups)
-    if own == case:
-        return ""
-    remedy = "; buckets do: anatomy, or scheme = 'bucketized'" if own == "lists" else ""
-    if {own, case} == {"set", "multiset"}:
-        remedy = f"; ask for case = {own!r}, or say several = {case!r} in the schema"
-    return f"it publishes {CASE_WORDS[own]}, not {CASE_WORDS[case]} (case {case!r}){remedy}"
 
 
 def code_of(groups: Groups, value: str) -> int:

@@ -13,40 +13,35 @@ quasi-identifiers (`age=31,zip=12453 has flu`), or by the number of their record
 flu`). Two names are two people, whatever is known of them, unless they are of one record; two equal
 descriptions are one person, who is none of those with a name.
 
-Here too: which groups of a release somebody may be in of whom that much is known.
+Where people have several rows (`rows = "unlinked"` or "linked"), somebody is told by some of them
+(`age=23,ward=A; age=24,ward=B`), or by a record of the table that has them: then all rows of its
+owner are known. What is known of people is about the rows that are known of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeGuard
 
 import numpy as np
+import pyarrow as pa
 
-from sfumato.adversaries.locating.locate import locate
-from sfumato.adversaries.locating.targets import (
-    UNKNOWN,
-    read_description,
-    read_targets,
-    refuse_published,
-)
-from sfumato.adversaries.skyline.knowledge import column_of
+from sfumato.adversaries.locating.targets import read_description
 from sfumato.engines.base import named, select
 from sfumato.errors import InputError, did_you_mean, quoted
-from sfumato.numbers import rows_of
-from sfumato.release.groups import Groups
-from sfumato.release.release import Release
-from sfumato.schema.region import codes_inside, text_of
+from sfumato.numbers import Ints
+from sfumato.schema.region import text_of
 from sfumato.table import Table
 
 Described = Mapping[str, object]
-Person = str | int | Described
+Person = str | int | Described | Sequence[Described]
 TARGET = "target"
-GROUP = "group"  # people of groups that publish nothing are told by their group's number
 _TARGET_WORDS = (TARGET, "the target", "he", "she", "they")
 _RECORD = re.compile(r"(?:#|record )\s*(\d{1,18})")
+_ROWS = re.compile(r";(?=[^=;]+=)")  # between the descriptions of two rows
 _MOST_RECORDS = 10**18
 _VERBS = ("has not", "does not have", "lacks", "has")
 _FORMS = (
@@ -98,7 +93,9 @@ def name_of(person: Person) -> str:
     """A person as facts are told."""
     if isinstance(person, Mapping):
         return ",".join(f"{column}={text_of(value)}" for column, value in person.items())
-    return f"#{person}" if isinstance(person, int) else person
+    if isinstance(person, str):
+        return person
+    return f"#{person}" if isinstance(person, int) else "; ".join(map(name_of, person))
 
 
 @dataclass(frozen=True)
@@ -126,10 +123,12 @@ class Acquaintances:
         if isinstance(person, int | np.integer) and not isinstance(person, bool):
             if not 0 < person < _MOST_RECORDS:
                 raise InputError(f"record {quoted(person)} is not there; the first one is 1")
-            return "record", int(person)
+            owned = self._owned
+            return "record", int(person) if owned is None else owned.first(int(person))
         if isinstance(person, Mapping):
-            known = ((str(column), text_of(value)) for column, value in person.items())
-            return "described", *sorted(known)
+            return "described", *_written(person)
+        if _are_rows(person):
+            return "rows", *sorted(map(_written, person))
         if not isinstance(person, str):
             raise InputError(
                 f"{quoted(person)} is nobody; give a name, the number of a record, or a mapping "
@@ -144,7 +143,8 @@ class Acquaintances:
         if record := _RECORD.fullmatch(person):
             return self.identity(int(record[1]))
         if "=" in person:
-            return self.identity(read_description(person, "person"))
+            rows = _read_rows(person)
+            return self.identity(rows[0] if len(rows) == 1 else rows)
         names = [*self.named, TARGET]
         raise InputError(
             f"nobody is called {person!r}; {did_you_mean(person, names)} (others are told by "
@@ -158,21 +158,52 @@ class Acquaintances:
         except InputError:
             return False
 
-    def description(self, person: object) -> Described:
-        """What is known of somebody's quasi-identifiers."""
+    def rows(self, person: object) -> list[Described]:
+        """What is known of somebody's quasi-identifiers: of one description, or of several rows."""
         if isinstance(person, Mapping):
-            return person
+            return [person]
+        if _are_rows(person):
+            return [*person]
         kind, known, *_ = self.identity(person)
         if kind == "record":
+            number = int(str(known))
             if self.table is None:
-                raise InputError(f"#{known} is a record of a table; give the table too")
-            return record_of(self.table, int(str(known)))
+                raise InputError(f"#{number} is a record of a table; give the table too")
+            return (
+                [record_of(self.table, number)] if self._owned is None else self._owned.of(number)
+            )
         if kind == "name":
-            return self.description(self.named[str(known)])
+            return self.rows(self.named[str(known)])
         assert isinstance(person, str)
         if _means_target(person):
-            return self.description(self.target)
-        return read_description(person, "person")
+            return self.rows(self.target)
+        return [*_read_rows(person)]
+
+    def told_by_record(self, person: object) -> bool:
+        """Whether all rows of somebody are known, published or not."""
+        return self.identity(person)[0] == "record"
+
+    @cached_property
+    def _owned(self) -> _OwnedRows | None:
+        """Whose the records of the table are, where people have several."""
+        table = self.table
+        return (
+            None if table is None or table.schema.rows == "gathered" else _OwnedRows.of_all(table)
+        )
+
+
+def _written(described: Described) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((str(column), text_of(value)) for column, value in described.items()))
+
+
+def _are_rows(person: object) -> TypeGuard[Sequence[Described]]:
+    listed = isinstance(person, list | tuple) and len(person) > 0
+    return listed and all(isinstance(row, Mapping) for row in person)  # type: ignore[attr-defined]
+
+
+def _read_rows(text: str) -> list[Described]:
+    """`age=23,ward=A; age=24,ward=B`: the descriptions of one row, or of several of one person."""
+    return [read_description(row.strip(), "person") for row in _ROWS.split(text)]
 
 
 def _means_target(person: object) -> bool:
@@ -190,120 +221,35 @@ def record_of(table: Table, number: int) -> dict[str, object]:
     return {name: row.column(place)[0].as_py() for place, name in enumerate(columns)}
 
 
-# -- which groups people may be in -----------------------------------------------------------------
+@dataclass(frozen=True)
+class _OwnedRows:
+    """Records of a table in which people have several: `owner[i]` has record i + 1."""
 
-Room = dict[
-    int, dict[int, int]
-]  # by group: whom somebody may be there, and how many such there are
+    label: str
+    owner: Ints
+    quasi: pa.Table
 
+    @classmethod
+    def of_all(cls, table: Table) -> _OwnedRows:
+        source, columns = table.source, table.schema.quasi
+        listed = [named(source.column(str(table.schema.person)), "whose")]
+        listed += [named(source.column(name), f"q{place}") for place, name in enumerate(columns)]
+        rows = table.engine.fetch(select(listed, source.name), in_order=True)
+        whose = rows.column("whose").combine_chunks().dictionary_encode()
+        owner = whose.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        return cls(source.label, owner, rows.drop_columns(["whose"]).rename_columns([*columns]))
 
-def have_room(placed: Sequence[int], rooms: Sequence[Room]) -> bool:
-    """Whether everybody placed in a group may be somebody of it, each somebody else."""
-    return all(
-        _seated([room[group] for room, own in zip(rooms, placed, strict=True) if own == group])
-        for group in set(placed)
-    )
+    def first(self, number: int) -> int:
+        """The first record of whoever has this one."""
+        if number > len(self.owner):
+            raise InputError(f"{self.label} has no record {number}; the first one is 1")
+        return int(np.flatnonzero(self.owner == self.owner[number - 1])[0]) + 1
 
-
-def _seated(wanted: Sequence[dict[int, int]]) -> bool:
-    taken: dict[int, list[int]] = defaultdict(list)
-
-    def seat(person: int, tried: set[int]) -> bool:
-        """On a free place; or on one whose owner finds another."""
-        for place, many in wanted[person].items():
-            if place in tried:
-                continue
-            tried.add(place)
-            if len(taken[place]) == many:
-                leaving = next((other for other in taken[place] if seat(other, tried)), None)
-                if leaving is None:
-                    continue
-                taken[place].remove(leaving)
-            taken[place].append(person)
-            return True
-        return False
-
-    return all(seat(person, set()) for person in range(len(wanted)))
-
-
-class NumberedPlaces:
-    """Groups that publish nothing: people are told by the number of their group."""
-
-    def __init__(self, groups: Groups) -> None:
-        self._groups = groups
-
-    def groups(self, value: str, sensitive: str | None) -> Groups:
-        return self._groups
-
-    def room(self, described: Described) -> Room:
-        """The groups that somebody may be in, and how many people there fit the description."""
-        number = described.get(GROUP)
-        if set(described) != {GROUP} or not str(number).isdecimal():
-            raise InputError('these groups publish nothing; tell people by them: {"group": 0}')
-        if int(str(number)) >= len(self._groups):
-            raise InputError(f"there is no group {number} among {len(self._groups):,}, from 0")
-        group = int(str(number))
-        return {group: {0: int(self._groups.sizes[group])}}
-
-
-class ReleasePlaces:
-    """A release: people are told by their quasi-identifiers."""
-
-    def __init__(self, release: Release) -> None:
-        release.refuse_wildcards()
-        if release.regions.noisy:
-            raise InputError(
-                "counts of a randomised release are noisy; it carries its own guarantee"
-            )
-        if release.several is not None:
-            raise InputError(
-                f"{release.label} has people whose rows are in several groups, and what these tell "
-                "together is not worked out; keep one row a person"
-            )
-        self._release = release
-
-    def groups(self, value: str, sensitive: str | None) -> Groups:
-        """Those by the sensitive column that has the value, unless it is named."""
-        columns = list(self._release.schema.sensitive) if sensitive is None else [sensitive]
-        if not columns:
-            raise InputError("the release has no sensitive column")
-        return self._release.groups_for(column_of(self._release, value, columns))
-
-    def room(self, described: Described) -> Room:
-        """The groups that somebody may be in, and how many people there fit the description."""
-        regions, sizes = self._release.regions, self._release.groups.sizes
-        for name in described:
-            if name not in regions.columns:
-                raise InputError(
-                    f"{name!r} is not a quasi-identifier of {self._release.label}; "
-                    f"{did_you_mean(name, regions.columns)}"
-                )
-        known: list[int] = []
-        if described:
-            asked = read_targets([dict(described)], regions.columns)
-            refuse_published(asked, [self._release], UNKNOWN)
-            if regions.centroids:
-                return {
-                    group: {0: int(sizes[group])} for group in locate(self._release, asked).groups
-                }
-            columns = range(len(regions.columns))
-            known = [at for at in columns if asked.known is None or asked.known[at, 0]]
-        if (buckets := regions.buckets) is not None:
-            fits = np.ones(len(buckets.n), dtype=bool)
-            for at in known:
-                code = buckets.domains[at].code(asked.domains[at].values[0])
-                fits &= buckets.codes[at] == (-1 if code is None else code)
-            listed: Room = {}
-            bucket = rows_of(buckets.indptr)
-            for place in np.flatnonzero(fits).tolist():
-                listed.setdefault(int(bucket[place]), {})[place] = int(buckets.n[place])
-            return listed
-        inside = np.ones(len(sizes), dtype=bool)
-        for at in known:
-            shown = regions.require_regions()
-            meant = codes_inside(shown.parts[at], np.unique(shown.codes[at]), asked.domains[at])
-            inside &= np.isin(shown.codes[at], [part for part, codes in meant if codes])
-        return {int(group): {0: int(sizes[group])} for group in np.flatnonzero(inside)}
+    def of(self, number: int) -> list[Described]:
+        """The quasi-identifiers of all rows of whoever has a record."""
+        return list(
+            self.quasi.take(np.flatnonzero(self.owner == self.owner[number - 1])).to_pylist()
+        )
 
 
 # -- facts as texts --------------------------------------------------------------------------------

@@ -36,6 +36,7 @@ from sfumato.adversaries.skyline.breach import (
     KIN_AIDED,
     OWN,
     Case,
+    Form,
     case_of,
     check_point,
     code_of,
@@ -44,6 +45,7 @@ from sfumato.adversaries.skyline.breach import (
     minima_bounds,
     odds,
 )
+from sfumato.adversaries.skyline.unlinked_rows import judged_rows
 from sfumato.counts.counts import Counts
 from sfumato.errors import InputError, expect, name_some
 from sfumato.numbers import Floats, Ints
@@ -61,16 +63,16 @@ _TIE = 1 + 1e-12  # of equally revealing groundings the simplest is told: one gr
 class Grounding:
     """Which facts make her surest that her target has `value`.
 
-    `target`, `known` and `family` are groups (None: nobody is needed, or the value is absent),
-    which `names` calls by what they publish;
-    `facts` the values she knows about her target; `known_values` how many of the known people have
-    which value (single values only); `people` and `members` how many of the known people and of
-    the family it takes. `at_most`: she is no surer than `confidence`, and perhaps less sure.
+    `target`, `known` and `family` are groups (None: nobody is needed, or the value is absent; of
+    rows one by one the target's alone), which `names` calls by what they publish; `facts` are the
+    values she knows about her target; `known_values` how many of the known people have which value
+    (single values only); `people` and `members` how many of the known people and of the family it
+    takes. `at_most`: she is no surer than `confidence`, and perhaps less sure.
     """
 
     value: str
     point: tuple[int, int, int]
-    case: Case
+    case: Form
     confidence: float
     target: int | None = None
     facts: tuple[str, ...] = ()
@@ -107,6 +109,10 @@ class Grounding:
             return (
                 f"Nobody in the release has {self.value!r}, so nothing makes anybody surer of it."
             )
+        if self.case == "rows":
+            sure = f"{'at most ' * self.at_most}{_surely(self.confidence)}"
+            whose = f"whose target has a row in {name(self.target)}"
+            return f"Who knows {self.point}, {whose}, is {sure} that one says {self.value!r}."
         where = {
             group: "there" if group == self.target else f"in {name(group)}"
             for group in (self.known, self.family)
@@ -157,11 +163,16 @@ def worst_grounding(
 ) -> Grounding:
     """The facts that make somebody who knows (l, k, m) surest that a target has `value`."""
     judged = groups_of(groups, sensitive)
-    given, point = case_of(judged, case), check_point((l, k, m))
-    grounding = ground(judged, code_of(judged, value), point, given)
-    described = groups.regions
-    concerned = {grounding.target, grounding.known, grounding.family} - {None}
-    if described is None or not concerned:
+    code, point = code_of(judged, value), check_point((l, k, m))
+    if isinstance(groups, Release) and judged.beside.unlinked is not None:
+        certainty, exact = judged_rows(groups, judged, case).ask(code, point)
+        surest = float(certainty.max(initial=0.0))
+        target = int(certainty.argmax()) if surest else None
+        grounding = Grounding(value, point, "rows", surest, target, at_most=not exact)
+    else:
+        grounding = ground(judged, code, point, case_of(judged, case))
+    concerned = {grounding.target, grounding.known, grounding.family}
+    if (described := groups.regions) is None:
         return grounding
     return replace(grounding, names={g: described.name(g) for g in concerned if g is not None})
 
@@ -345,6 +356,8 @@ def people_behind(
         )
     if grounding.target is None:
         return []
+    if grounding.case == "rows":
+        raise InputError("rows are published one by one: whose a worst case is about is not told")
     cast = _Cast(release, table, sensitive, placement)
     own, value = grounding.target, grounding.value
     cast.give("target", own, 1, having=value)

@@ -8,7 +8,9 @@ Staircases are halved until two neighbours are equal: all between are then equal
 of checks grows with the number of steps there are, not with how far the axes reach.
 
 Single values bound every axis. With several values per person no number of facts about the target
-settles it, so l may be unbounded; the walk stops at the number of other values there are.
+settles it, so l may be unbounded; the walk stops at the number of other values there are. Rows
+published one by one are asked of a release that knows whose they are, what is told being *at most*
+so (`unlinked_rows.py`).
 
 Only groups that can decide are looked at, one of each shape.
 """
@@ -27,6 +29,7 @@ from sfumato.adversaries.skyline.breach import (
     CASE_WORDS,
     NEAR,
     Case,
+    Form,
     case_of,
     check_confidence,
     code_of,
@@ -36,6 +39,7 @@ from sfumato.adversaries.skyline.breach import (
     safe,
 )
 from sfumato.adversaries.skyline.few_groups import shapes_of
+from sfumato.adversaries.skyline.unlinked_rows import RowsOfValue, judged_rows
 from sfumato.errors import InputError
 from sfumato.notebook import Displayed
 from sfumato.numbers import Ints, tallied_offsets
@@ -213,7 +217,7 @@ class KnowledgeSkyline(Displayed):
     value: str
     attribute: str | None
     confidence: float
-    case: Case
+    case: Form
     points: tuple[Point, ...]
     bounds: Point | None
     unbounded: tuple[Axis, ...] = ()
@@ -295,16 +299,22 @@ def knowledge_skyline(
     facts to the end.
     """
     judged_groups = groups_of(groups, sensitive)
-    given = case_of(judged_groups, case)
+    rows = None
+    if isinstance(groups, Release) and judged_groups.beside.unlinked is not None:
+        rows = judged_rows(groups, judged_groups, case)
+    given: Form = case_of(judged_groups, case) if rows is None else "rows"
     target, limit = code_of(judged_groups, value), check_confidence(confidence)
     if most is not None and most < 0:
         raise InputError(f"most = {most} is not allowed; use 0 or more")
     described = (value, judged_groups.attribute, float(confidence), given)
-    judged: ListShapes | _LooseValues
-    if given == "lists":
+    judged: ListShapes | _LooseValues | RowsOfValue
+    if rows is not None:
+        judged = RowsOfValue(rows, target)
+    elif given == "lists":
         judged = ListShapes.of(judged_groups, target, most)
     else:
-        judged = _LooseValues(deciding(judged_groups, target, given), given)
+        loose = case_of(judged_groups, case)
+        judged = _LooseValues(deciding(judged_groups, target, loose), loose)
     if len(judged) == 0:
         return KnowledgeSkyline(*described, (), None, AXES)
     bounds = judged.bounds(len(np.unique(judged_groups.indices)) - 1)
@@ -324,9 +334,10 @@ def knowledge_skyline(
 
     points = _walk(is_safe, reach)
     ended = facts == occurring
-    top = bounds[0] if given != "single" and ended else facts
+    endless = given not in ("single", "rows") and ended  # a row has one value
+    top = bounds[0] if endless else facts
     listed = [(top if known == facts else known, k, m) for known, k, m in points]
-    free = given != "single" and ended and any(point[0] == top for point in listed)
+    free = endless and any(point[0] == top for point in listed)
     far = [not ended, bounds[1] > people, bounds[2] > people]
     cut = [axis for axis, beyond in zip(AXES, far, strict=True) if beyond]
     return KnowledgeSkyline(

@@ -23,13 +23,18 @@ counts as certain.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
+from sfumato.adversaries.base import ALTERED
 from sfumato.adversaries.several_rows import KnownParts, Knows, known_parts
+from sfumato.adversaries.skyline.breach import NEAR, odds_at
 from sfumato.adversaries.skyline.few_groups import shapes_of
+from sfumato.errors import InputError, quoted
 from sfumato.numbers import Bools, Floats, Ints, rows_of, sums_by
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -129,6 +134,94 @@ class RowsBreach:
         return surest
 
 
+@dataclass(frozen=True)
+class RowQuestions:
+    """What may be asked of people whose rows are published one by one.
+
+    `rows` are the groups by the values of rows, `known` the sets of rows that she may know;
+    `whole`: these are everybody's.
+    """
+
+    rows: Groups
+    people: RowOwners
+    known: HeldRows
+    whole: bool
+
+    @classmethod
+    def of(
+        cls, release: Release, groups: Groups, knows: Knows | None = None
+    ) -> RowQuestions | None:
+        """None where nobody here knows whose rows they are."""
+        everybody = known_parts(release, "all")
+        unlinked = groups.beside.unlinked
+        if everybody is None or unlinked is None:
+            return None
+        wanted = release.schema.knows if knows is None else knows
+        known = everybody if wanted == "all" else known_parts(release, wanted)
+        assert known is not None
+        rows = unlinked.by_row
+        people = RowOwners(HeldRows.of(everybody), everybody.people, rows.sizes)
+        return cls(rows, people, HeldRows.of(known), known is everybody)
+
+    def ask(self, code: int, point: Sequence[int]) -> tuple[Floats, bool]:
+        """By group, how sure she becomes of a value at most; and whether the surest is reached."""
+        return _question(self.rows, self.people, self.known, code, [*point], self.whole)
+
+
+def is_reached(certainty: Floats, confidence: Fraction) -> Bools:
+    """Where somebody may be as sure as that, or so nearly that rounding cannot tell."""
+    limit = float(odds_at(confidence))
+    with np.errstate(divide="ignore"):
+        odds = np.where(certainty > 0, 1 / certainty - 1, np.inf)
+    reached: Bools = odds <= limit * (1 + NEAR) + NEAR
+    return reached
+
+
+@dataclass(frozen=True)
+class RowsOfValue:
+    """The questions about one value, as a walk along its skyline asks them."""
+
+    questions: RowQuestions
+    code: int
+
+    def __len__(self) -> int:
+        """In how many groups rows say it."""
+        return int(np.count_nonzero(self.questions.rows.indices == self.code))
+
+    @property
+    def occurring(self) -> int:
+        """Facts beyond the values that occur beside this one change nothing."""
+        return len(np.unique(self.questions.rows.indices)) - 1
+
+    def bounds(self, values: int) -> tuple[int, int, int]:
+        """No more can be known of so many values and of everybody else."""
+        others = int(self.questions.people.many.sum()) - 1
+        return values, others, others
+
+    def safe(self, point: tuple[int, int, int], confidence: Fraction) -> bool:
+        """Whether she stays below a confidence, whatever her facts."""
+        return not is_reached(self.questions.ask(self.code, point)[0], confidence).any()
+
+    def may_be_safe(self, point: tuple[int, int, int], confidence: Fraction) -> bool:
+        """Whether that she does not stay below it is told by a bound alone."""
+        return not self.questions.ask(self.code, point)[1]
+
+
+def judged_rows(release: Release, groups: Groups, case: object = None) -> RowQuestions:
+    """What may be asked of a release of rows one by one, by whoever knows whose they are."""
+    if groups.beside.altered_by_chance:
+        raise InputError(ALTERED)
+    if case is not None:
+        raise InputError(f"case = {quoted(case)} is asked for, and rows are published one by one")
+    questions = RowQuestions.of(release, groups)
+    if questions is None:
+        raise InputError(
+            f"{release.label} publishes rows one by one, and nothing here says which of them are "
+            "one person's: give the release's folder with its private side, or its table"
+        )
+    return questions
+
+
 def rows_breach(
     release: Release, groups: Groups, targets: Ints, points: Ints, knows: Knows | None = None
 ) -> RowsBreach | None:
@@ -136,21 +229,15 @@ def rows_breach(
 
     None where nobody here knows whose rows they are.
     """
-    everybody = known_parts(release, "all")
-    unlinked = groups.beside.unlinked
-    if everybody is None or unlinked is None:
+    questions = RowQuestions.of(release, groups, knows)
+    if questions is None:
         return None
-    wanted = release.schema.knows if knows is None else knows
-    known = everybody if wanted == "all" else known_parts(release, wanted)
-    assert known is not None
-    rows = unlinked.by_row
-    people = RowOwners(HeldRows.of(everybody), everybody.people, rows.sizes)
-    found = [
-        _question(rows, people, HeldRows.of(known), int(code), point.tolist(), known is everybody)
+    answers = [
+        questions.ask(int(code), point.tolist())
         for code, point in zip(targets, points, strict=True)
     ]
-    certainty = np.array([sure for sure, _ in found]).reshape(len(found), len(groups)).T
-    return RowsBreach(certainty, np.array([exact for _, exact in found], dtype=bool))
+    certainty = np.array([sure for sure, _ in answers]).reshape(len(answers), len(groups)).T
+    return RowsBreach(certainty, np.array([exact for _, exact in answers], dtype=bool))
 
 
 def before_release(release: Release, groups: Groups, targets: Ints, points: Ints) -> Floats:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from fractions import Fraction
 
 from sfumato.adversaries.base import chance
 from sfumato.adversaries.skyline.acquaintance import exposed_people
-from sfumato.adversaries.skyline.belief import InformedBelief
 from sfumato.adversaries.skyline.breach import CASE_WORDS, case_of, groups_of, unfit_for_facts
 from sfumato.adversaries.skyline.breach import NAME as ACQUAINTANCE
 from sfumato.adversaries.skyline.grounding import GroundedPeople, Grounding
 from sfumato.adversaries.skyline.knowledge import KnowledgeSkyline, knowledge_skyline
 from sfumato.errors import list_some
-from sfumato.numbers import fraction
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -48,25 +45,34 @@ _SEVERAL = (
     "the family (k); family members who would share it with the target (m). Knowing no more than a "
     f"row of the table {_EXACTLY}"
 )
+_OF_ROWS = (
+    "Rows are published one by one, and she knows whose they are: asked is whether the value "
+    "stands in any of the known rows of her target or, of one row, whether it is its value, and "
+    "the worse counts. In each group the other people are those with the most rows there, whoever "
+    "they are elsewhere, so she is at most as sure as is told."
+)
+_WHOSE = "takes knowing whose rows they are"  # why a document is private
 
 
-def skyline_sheet(found: KnowledgeSkyline, groups: Groups | None = None) -> Sheet:
-    """The maximal safe points, a row each; of groups, how many people one fact more exposes."""
+def skyline_sheet(found: KnowledgeSkyline, release: Release | None = None) -> Sheet:
+    """The maximal safe points, a row each; of a release, how many people one fact more exposes."""
     shown = found.points[:_SHOWN]
     rows = [tuple(_cell(found, axis, n) for axis, n in enumerate(point)) for point in shown]
     columns: tuple[str, ...] = KINDS
     notes = [found.sentence]
     if len(found.points) > _SHOWN:
         notes.append(f"{len(found.points) - _SHOWN:,} more points are in the JSON")
-    if groups is None or not rows:
+    if release is None or not rows:
         return Sheet(columns, tuple(rows), notes=tuple(notes))
+    groups = groups_of(release, found.attribute)
     beyond = [
         (l + more[0], k + more[1], m + more[2])
         for l, k, m in shown  # noqa: E741  # the paper's name
         for more in ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     ]
-    if len(groups.data) * len(beyond) * (_LONG if groups.linked else 1) <= _MOST_LOOKS:
-        exposed = exposed_people(groups, found.value, beyond, found.confidence, found.case)
+    looks = int(groups.published_rows.sum()) if found.case == "rows" else len(groups.data)
+    if looks * len(beyond) * (_LONG if groups.linked else 1) <= _MOST_LOOKS:
+        exposed = _exposed_at(release, found, beyond)
         told = [people.number if not people.at_most else str(people) for people in exposed]
         rows = [(*row, *told[3 * at : 3 * at + 3]) for at, row in enumerate(rows)]
         columns += ("one fact more exposes", "one person more exposes", "one relative more exposes")
@@ -221,7 +227,7 @@ def skyline_document(
     else:
         (only,) = skylines
         figures = skyline_charts(skylines)
-        sheet = skyline_sheet(only, groups_of(release, only.attribute))
+        sheet = skyline_sheet(only, release)
         sections.append(Section(f"Skyline of {only.value}", "", (sheet,), figures))
     exposed = _exposed(release, skylines[0], groundings)
     sections += [
@@ -230,7 +236,10 @@ def skyline_document(
     ]
     several = any(skyline.case != "single" for skyline in skylines)
     about = _SEVERAL if several else _ABOUT
-    if any(of_value.at_most for of_value in skylines):
+    by_rows = any(skyline.case == "rows" for skyline in skylines)
+    if by_rows:
+        about = f"{about.replace(_EXACTLY, 'is safe; more may be.')} {_OF_ROWS}"
+    elif any(of_value.at_most for of_value in skylines):
         about = about.replace(_EXACTLY, _BOUNDED)
     as_if = _as_if(release, skylines)
     about = " ".join([about, *as_if])
@@ -249,7 +258,7 @@ def skyline_document(
                 for grounding, people in zip(groundings, exposed, strict=True)
             ],
         },
-        private=OF_TABLE if shows_all(release) else "",
+        private=OF_TABLE if shows_all(release) else _WHOSE if by_rows else "",
         gist=_gist(skylines, groundings, as_if),
     )
 
@@ -283,6 +292,7 @@ def _as_if(release: Release, skylines: Sequence[KnowledgeSkyline]) -> tuple[str,
     own = {
         (skyline.attribute, skyline.case): case_of(release.groups_for(str(skyline.attribute)))
         for skyline in skylines
+        if skyline.case != "rows"
     }
     return tuple(
         f"{column} is judged as if the release published {CASE_WORDS[case]}; it publishes "
@@ -296,11 +306,17 @@ def _exposed(
     release: Release, judged: KnowledgeSkyline, groundings: Sequence[Grounding]
 ) -> list[Headcount]:
     """Of how many people somebody can become so sure, at the point of each worst case."""
-    if not groundings:
+    return _exposed_at(release, judged, [grounding.point for grounding in groundings])
+
+
+def _exposed_at(
+    release: Release, judged: KnowledgeSkyline, points: Sequence[tuple[int, int, int]]
+) -> list[Headcount]:
+    if not points:
         return []
-    points = [grounding.point for grounding in groundings]
-    groups = groups_of(release, judged.attribute)
-    return exposed_people(groups, judged.value, points, judged.confidence, judged.case)
+    form = None if judged.case == "rows" else judged.case
+    asked = (judged.value, points, judged.confidence, form)
+    return exposed_people(release, *asked, sensitive=judged.attribute)
 
 
 def _grounding(
@@ -350,66 +366,6 @@ def people_section(groundings: Sequence[tuple[Grounding, Sequence[GroundedPeople
 
 def _records(people: GroundedPeople) -> str:
     return list_some(people.records, 8) if people.records else "not numbered"
-
-
-def belief_document(
-    release: Release, target: str, value: str, believed: Sequence[InformedBelief], confidence: float
-) -> Document:
-    """What is believed of one person as one fact after another is learnt."""
-    rows = [
-        (belief.knowing or "nothing but the release", str(belief), _sure(belief))
-        for belief in believed
-    ]
-    fits = believed[-1].fits
-    if len(fits) == 1:
-        people = int(release.groups.sizes[fits[0]])
-        where = f"in the group {release.regions.name(fits[0])}, of {people:,} people"
-    else:
-        where = f"in one of {len(fits):,} groups, it is not known which: bounds are told"
-    if release.regions.centroids:
-        where += ", by its centroid, which is the nearest and need not be the right one"
-    reaches = believed[-1] >= fraction(confidence)
-    end = "reaches" if reaches else "stays below"
-    answer = f"who knows all of it {end} {100 * confidence:g}%"
-    sheet = Sheet(("she learns", "believes", "that is"), tuple(rows))
-    return Document(
-        "belief",
-        f"How sure somebody is of one person in {release.label}",
-        f"Does the target ({target}) have {value!r}? He is {where}. Every way in which the people "
-        "of a group can have its values is as likely to her as any other. Who knows all of it "
-        f"{end} {100 * confidence:g}%.",
-        (
-            Section(
-                f"That the target has {value}",
-                "",
-                (sheet,),
-            ),
-        ),
-        facts={
-            "release": release.label,
-            "target": target,
-            "value": value,
-            "confidence": confidence,
-            "reaches": reaches,
-            "groups": [release.regions.describe(group) for group in fits],
-            "beliefs": [
-                {
-                    "learns": belief.knowing,
-                    "belief": float(belief),
-                    "fraction": str(Fraction(belief)),
-                    "at_least": str(belief.least),
-                    "at_most": belief.at_most,
-                }
-                for belief in believed
-            ],
-        },
-        private=OF_TABLE if shows_all(release) else "",
-        gist=Gist({"The target": f"{target}, {where}", "Answer": answer}, sheet, ""),
-    )
-
-
-def _sure(belief: InformedBelief) -> str:
-    return f"{'at most ' * belief.at_most}{chance(float(belief))}"
 
 
 def _largest(found: KnowledgeSkyline) -> tuple[int, ...]:

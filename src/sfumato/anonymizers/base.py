@@ -328,8 +328,8 @@ class Harvest:
     def release(
         self, findings: Findings, suppressed: int = 0, *, disjoint: bool | None = True
     ) -> Release:
-        """The release of all groups, of which no two publish the same; `disjoint`: what is known
-        of their regions, None where that is to be found out."""
+        """The release of all groups; those that publish the same become one. `disjoint`: what is
+        known of their regions, None where that is to be found out."""
         table, stored = self._task.table, self._stored
         codes = np.empty((len(self._codes), self._total), dtype=np.int32)
         for column, listed in enumerate(self._codes):
@@ -341,13 +341,21 @@ class Harvest:
         names = [attribute.name for attribute in stored.sensitive] or [""]
         made = {name: _joined(parts) for name, parts in zip(names, self._groups, strict=True)}
         self._groups.clear()
+        population = np.concatenate(self._population) if self._population else None
+        number, first = regions.equal_descriptions()
+        if len(first) < self._total:
+            regions = regions.take(first)
+            made = {name: groups.merge(number, len(first)) for name, groups in made.items()}
+            if population is not None:
+                population = np.bincount(number, population).astype(np.float64)
+            self._renumber(number)
         return Release(
             schema=table.schema,
             counted_groups=made,
             regions=regions,
             suppressed=suppressed,
             disjoint=regions.disjoint() if disjoint is None else disjoint,
-            population=np.concatenate(self._population) if self._population else None,
+            population=population,
             label=f"release of {table.source.label}",
             notes=standing_notes(table),
             made=MadeHere(
@@ -356,6 +364,32 @@ class Harvest:
                 self._task.seed,
             ),
         )
+
+    def _renumber(self, number: Ints) -> None:
+        """Group g is part of group `number[g]`, also where the engine keeps them."""
+        engine, becomes = self._stored.engine, fresh("becomes")
+        engine.append(becomes, pa.table({"g": np.arange(len(number)), "h": number}))
+        values = ", ".join(f"s{place}" for place in range(len(self._stored.sensitive)))
+        by_group = f"h AS g{', ' * bool(values)}{values}"
+        cells, self._cells = self._cells, fresh("cells")
+        engine.materialize(
+            self._cells,
+            f"SELECT {by_group}, CAST(SUM(n) AS BIGINT) AS n FROM {cells} JOIN {becomes} USING (g) "
+            f"GROUP BY h{', ' * bool(values)}{values}",
+            large=True,
+        )
+        if self._placed is not None:
+            placed, self._placed = self._placed, fresh("placed")
+            columns = [f"q{place}" for place in range(len(self._stored.quasi))]
+            columns += [f"s{place}" for place in range(len(self._stored.sensitive))]
+            engine.materialize(
+                self._placed,
+                f"SELECT {', '.join(columns)}, h AS g FROM {placed} JOIN {becomes} USING (g)",
+                large=True,
+            )
+            engine.drop(placed)
+        engine.drop(cells)
+        engine.drop(becomes)
 
 
 def _smaller(groups: Groups) -> Groups:

@@ -24,7 +24,14 @@ import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.deal import cut_tree, exchange
 from sfumato.anonymizers.deal.black_box import BlackBox, counts_of, sweep_in_batches
-from sfumato.anonymizers.deal.deal import GUARDS, NO_BETTER, DealFindings, _Reading, whole_table
+from sfumato.anonymizers.deal.deal import (
+    GUARDS,
+    NO_BETTER,
+    NO_TIME,
+    DealFindings,
+    _Reading,
+    whole_table,
+)
 from sfumato.anonymizers.deal.ground import Clock, SearchGround, starts
 from sfumato.anonymizers.deal.people import Dealt
 from sfumato.anonymizers.deal.rules import holds
@@ -513,6 +520,39 @@ def test_without_time_costly_criteria_are_hardly_asked() -> None:
         asked.append(len(_SlowToJudge.asked))
     hasty, patient = asked
     assert hasty < patient
+
+
+def test_where_time_is_over_mondrian_s_release_is_not_judged_again() -> None:
+    """Where a whole attack is the judge, each judgement takes longer than the search."""
+    task = Task(table_of(people(2, 80)), (sf.KAnonymity(2), _SlowToJudge(3)))
+    _SlowToJudge.asked.clear()
+    cut = sf.Mondrian(regions="tight").run(task)
+    asked = len(_SlowToJudge.asked)
+    release = sf.Deal(seconds=1e-6).run(task)
+    assert len(_SlowToJudge.asked) == 2 * asked
+    assert loss_of(release) == loss_of(cut)
+    assert NO_TIME in release.notes
+    assert NO_BETTER not in release.notes
+
+
+@dataclass(frozen=True)
+class _JudgesFew(FewGroupsAtTheEnd):
+    """Cannot judge more than so many groups."""
+
+    def verdict(self, groups: Groups) -> Verdict:
+        if len(groups) > self.m:
+            return Verdict(self.name, "not_applicable", None, self.required)
+        return super().verdict(groups)
+
+
+def test_what_cannot_be_judged_of_dealt_groups_leaves_mondrian_s_release() -> None:
+    table = table_of(people(2, 80))
+    require: tuple[Criterion, ...] = (sf.KAnonymity(3), sf.TCloseness(0.3))
+    cut = sf.Mondrian(regions="tight").run(Task(table, require))
+    task = Task(table, (*require, _JudgesFew(len(cut.groups))))
+    release = sf.Deal(sweeps=2).run(task)
+    assert sf.audit(release, task.require).holds
+    assert loss_of(release) <= loss_of(cut)
 
 
 def test_an_interrupt_keeps_the_best_so_far_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

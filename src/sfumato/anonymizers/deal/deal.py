@@ -85,6 +85,7 @@ GUARDS = (  # from loose to strict; by closeness and by likeness in turn
     Guard(0.0, inf, 1),
 )
 BRIEF = 2  # sweeps, and starts: not the best there is, but not far from it
+NO_TIME = "the time was over before anybody was dealt: this is Mondrian's release"
 NO_BETTER = "dealing found nothing better than Mondrian's release, so that is what this is"
 INTERRUPTED = "dealing was interrupted: this is the best release it had found"
 
@@ -172,13 +173,17 @@ class Deal(Anonymizer):
             if not task.suppression and all(one.merge_closed for one in task.require):
                 raise  # what fails for everybody together fails for any groups
             refusal = error
+        if cut is not None and task.at_end and clock.left <= 0:
+            # Every judgement is an attack of its own, which takes longer than all the rest.
+            return no_worse(cut, [], NO_TIME)
         dealt = [one for one in self._deal(task, clock, cut) if keeps_limits(one)]
         made = sorted([*dealt, *([cut] if cut is not None else [])], key=partial(cost_of, task))
-        try:
-            chosen = Finished(task).first_safe(made)
-        except NoSafeRelease:
-            raise refusal or NoSafeRelease("no release") from None
-        return chosen if chosen is not cut else no_worse(cut, dealt)
+        for release in made:
+            if release is cut:  # Mondrian has judged it
+                return no_worse(cut, dealt)
+            if _is_safe(task, release):
+                return release
+        raise refusal or NoSafeRelease("no release")
 
     def _deal(self, task: Task, clock: Clock, cut: Release | None) -> Iterator[Release]:
         """The releases of the best groups found, mended where a criterion fails."""
@@ -243,12 +248,13 @@ class Deal(Anonymizer):
                 if violators(task, release).mean() > _FEW:
                     continue
                 release = mended(task, ground, release, in_time, together=False)
-                if Finished(task).holds(release):
+                if _is_safe(task, release):
                     yield release
                     break
-        if cut is not None:  # what comes after the search takes as long as the same of Mondrian's
+        if cut is not None and in_time():
+            # What comes after the search takes as long as the same of Mondrian's.
             began = clock.now
-            Finished(task).holds(release_of(groups_of(cut, dealt), 0))
+            _is_safe(task, release_of(groups_of(cut, dealt), 0))
             spent = (3 if limit else 2) * (clock.now - began + _EACH * len(dealt))
             clock = clock.early(min(spent, _ENDING * self.seconds))
         early = clock.early(_WITH * clock.left if limit and self.sweeps is None else 0.0)
@@ -285,13 +291,21 @@ class Deal(Anonymizer):
                 yield searched(ground, 2)[1]
 
 
-def no_worse(cut: Release, dealt: Sequence[Release]) -> Release:
-    """Mondrian's release, and what was tried besides."""
+def _is_safe(task: Task, release: Release) -> bool:
+    """Whether every criterion holds. That one cannot be judged here refuses nothing else."""
+    try:
+        return Finished(task).holds(release)
+    except NoSafeRelease:
+        return False
+
+
+def no_worse(cut: Release, dealt: Sequence[Release], why: str = NO_BETTER) -> Release:
+    """Mondrian's release, why that, and what was tried besides."""
     tried = DealFindings.of(dealt[-1].made) if dealt else None
     assert isinstance(cut.made, MadeHere)
     found = replace(tried or DealFindings(0, False, ()), mondrian=True)
     notes = tuple(note for release in dealt[-1:] for note in release.notes)
-    kept = dict.fromkeys([*cut.notes, *notes, NO_BETTER])
+    kept = dict.fromkeys([*cut.notes, *notes, why])
     return replace(cut, made=replace(cut.made, findings=found), notes=tuple(kept))
 
 

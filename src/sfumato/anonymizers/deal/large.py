@@ -55,22 +55,21 @@ class CellCounts(Counts):
 
 def deal_by_cells(deal: Deal, task: Task, stored: StoredCounts) -> Release:
     """The best release by cells; Mondrian's where that is no worse, or cells do not apply."""
-    for wrong, what, instead in (
-        (deal.regions != "tight", f"regions = '{deal.regions}'", "regions = 'tight'"),
-        (deal.scheme != "generalized", f"scheme = '{deal.scheme}'", "scheme = 'generalized'"),
-    ):
-        if wrong:
-            raise ResourceError(
-                f"{deal.name}: {what} works on tables that fit in memory; raise the memory limit, "
-                f"or use {instead}"
-            )
+    if deal.scheme != "generalized":
+        raise ResourceError(
+            f"{deal.name}: scheme = '{deal.scheme}' works on tables that fit in memory; raise the "
+            "memory limit, or use scheme = 'generalized'"
+        )
     needs = frozenset[str]().union(*(criterion.needs for criterion in task.searched))
-    cut = Mondrian(regions="cell" if "regions" in needs else "tight").run(task)
+    tight_or_cell = deal.regions == "tight" and "regions" in needs
+    cut = Mondrian(regions="cell" if tight_or_cell else deal.regions).run(task)
     reason = next(_reasons_against(task, stored), "")
     if reason:
         return _left_to_mondrian(cut, f"the table is larger than memory and {reason}")
     levels = tuple(task.table.levels[domain.name] for domain in stored.quasi)
-    search = _CellSearch(deal, task, stored, Columns.of(task.table.schema, levels, stored, "tight"))
+    search = _CellSearch(
+        deal, task, stored, Columns.of(task.table.schema, levels, stored, deal.regions)
+    )
     try:
         dealt = search.release()
     except KeyboardInterrupt:
@@ -79,8 +78,7 @@ def deal_by_cells(deal: Deal, task: Task, stored: StoredCounts) -> Release:
         return _left_to_mondrian(cut, "a cell of the table, which is larger than memory, is unsafe")
     measured = task if task.utility.measures(stored) else replace(task, utility=Loss())
     with stored.engine.yield_memory():
-        alike = len(dealt.regions.require_regions().equal_descriptions()[1]) < len(dealt.groups)
-        better = not alike and cost_of(measured, dealt) < cost_of(measured, cut)
+        better = cost_of(measured, dealt) < cost_of(measured, cut)
         if better and Finished(task).holds(dealt):
             _forget(cut, stored)
             return dealt
@@ -121,7 +119,7 @@ class _CellSearch(LargeSearch):
         self._deal, self._task = deal, task
         self._room = _people_of_a_cell(task, stored)
         tuples = self._room * len(stored) // max(stored.memberships, 1)
-        described = Mondrian(regions="tight").published(columns)
+        described = Mondrian(regions=deal.regions).published(columns)
         super().__init__(task, stored, columns, described, "widest", None, tuples)
         self._code_frequencies = tuple(map(stored.by_code, range(len(stored.quasi))))
         self._value_frequencies = tuple(map(stored.by_value, range(len(stored.sensitive))))
@@ -132,7 +130,7 @@ class _CellSearch(LargeSearch):
     def release(self) -> Release:
         harvest = Harvest(self._task, self._stored)
         self.split_large()
-        self.finish(harvest, partial(describe, "tight", self._columns))
+        self.finish(harvest, partial(describe, self._deal.regions, self._columns))
         found = replace(self._found, undealt=self._stored.memberships - self._dealt)
         made = harvest.release(found, self._suppressed, disjoint=self._disjoint)
         notes = (*made.notes, *([INTERRUPTED] if found.interrupted else []))

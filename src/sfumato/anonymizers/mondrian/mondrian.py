@@ -231,15 +231,15 @@ class Mondrian(Anonymizer):
         search.split_large()
         harvest = Harvest(task, stored)
         search.finish(harvest, partial(describe, self.regions, columns))
+        disjoint = True if self.regions != "hierarchy" else None
         with stored.engine.yield_memory():
-            return check_release(harvest.release(MondrianFindings()), task)
+            return check_release(harvest.release(MondrianFindings(), disjoint=disjoint), task)
 
     def _refuse_large(self, task: Task) -> None:
         """What cannot be told from histograms."""
         needs = frozenset().union(*(criterion.needs for criterion in task.searched))
         for wrong, what in (
             (not self.strict, "strict = false"),
-            (self.regions == "hierarchy", "regions = 'hierarchy'"),
             (self.regions != "cell" and "regions" in needs, "a criterion of what groups publish"),
         ):
             if wrong:

@@ -7,7 +7,7 @@ PYTHON := $(shell for p in python3.14 python3.13 python3.12 python3.11 python3 p
   if command -v $$p >/dev/null 2>&1 && $$p -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; \
   then echo $$p; break; fi; done)
 VENV := .venv
-# One more than cores: Spark, browsers and started programs are waited for. With three more, two slow cores
+# One more than cores: started programs are waited for. With three more, two slow cores
 # took a sixth longer: every worker imports everything, and what waits is little.
 WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 BIN := $(VENV)/bin
@@ -19,7 +19,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $$(find src -name '
 # Where nothing compiled is kept, every started program compiles all of us again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo docs walkthroughs reference screenshots test test-deep coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
+.PHONY: help install demo docs walkthroughs reference screenshots test test-outside test-all test-deep coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -54,11 +54,17 @@ $(VENV)/.collected: $(VENV)/.installed
 demo: $(VENV)/.light  ## A synthetic census, judged: the whole journey in one command.
 	$(BIN)/sfumato demo --out demo --force
 
-test: install $(VENV)/.collected  ## Run the tests.
+test: install $(VENV)/.collected  ## Run the tests that need Python alone.
+	$(BIN)/python -m pytest -n $(WORKERS) --outside=without
+
+test-outside: install $(VENV)/.collected  ## Run the tests that start Spark or a browser.
+	$(BIN)/python -m pytest --outside=only
+
+test-all: install $(VENV)/.collected  ## Run all tests in one go.
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 test-deep: export SFUMATO_EXAMPLES ?= 600
-test-deep: test  ## Run the tests with 75 times as many random examples (long).
+test-deep: test-all  ## Run all tests with 75 times as many random examples (long).
 
 coverage: install $(VENV)/.collected  ## Which lines the tests run; compiled functions aside.
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term

@@ -59,6 +59,20 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByFile(config, log)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--outside",
+        choices=("with", "without", "only"),
+        default="with",
+        help="tests that start Spark or a browser: run them too, leave them out, run nothing else",
+    )
+
+
+def starts_outside(item: pytest.Item) -> bool:
+    """Whether a test starts what is no Python: Spark on Java, or a browser."""
+    return "spark" in item.nodeid or "tests/browser" in item.nodeid
+
+
 def pytest_configure(config: pytest.Config) -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         from tests.compiled_once import compile_once
@@ -66,8 +80,12 @@ def pytest_configure(config: pytest.Config) -> None:
         compile_once()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """What takes longest begins first, so that no worker is left alone with it at the end."""
+    if (outside := config.getoption("--outside")) != "with":
+        left_out = [item for item in items if starts_outside(item) == (outside == "without")]
+        items[:] = [item for item in items if starts_outside(item) == (outside == "only")]
+        config.hook.pytest_deselected(items=left_out)
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()) and "spark" not in item.nodeid:
             raise pytest.UsageError(f"{item.nodeid} runs Spark: say spark in its name")

@@ -41,7 +41,7 @@ from tests.oracles.suppression_oracle import (
     least_by_partition,
 )
 
-CASES = int(os.environ.get("SFUMATO_SUPPRESSION_CASES", "30"))
+CASES = int(os.environ.get("SFUMATO_SUPPRESSION_CASES", "16"))
 QUASI = ("town", "job", "age")
 ILLS = ("cold", "flu", "gout")
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from _thread import interrupt_main
 from random import Random
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import sfumato as sf
+from sfumato.anonymizers.deal.search import Chain
 from sfumato.criteria.base import Criterion
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -24,6 +28,18 @@ def table_of(rows: list[tuple[Any, ...]], **more: Any) -> sf.Table:
     columns = {n: list(c) for n, c in zip(names, zip(*rows, strict=True), strict=True)}
     roles = {"quasi": ["age", "town", "job"], "sensitive": "ill", **more}
     return sf.read(pa.table(columns), sf.Schema(**roles))
+
+
+def press_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C arrives while chains are improved: once, however many threads improve some."""
+    improve, first = Chain.improve, threading.Lock()
+
+    def pressed(chain: Chain) -> Chain:
+        if first.acquire(blocking=False):
+            threading.Timer(0.2, interrupt_main).start()
+        return improve(chain)
+
+    monkeypatch.setattr(Chain, "improve", pressed)
 
 
 def people(seed: int, count: int, *, missing: bool = False) -> list[tuple[Any, ...]]:

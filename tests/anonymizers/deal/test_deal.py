@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from _thread import interrupt_main
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -35,7 +33,7 @@ from sfumato.anonymizers.deal.deal import (
 from sfumato.anonymizers.deal.ground import Clock, SearchGround, starts
 from sfumato.anonymizers.deal.people import Dealt
 from sfumato.anonymizers.deal.rules import holds
-from sfumato.anonymizers.deal.search import Chain, search
+from sfumato.anonymizers.deal.search import search
 from sfumato.anonymizers.deal.state import SOFT, GroupState, soften, state_of, true_cost
 from sfumato.criteria.base import (
     Criterion,
@@ -56,6 +54,7 @@ from tests.anonymizers.deal.few_people import (
     loss_of,
     optimum,
     people,
+    press_ctrl_c,
     table_of,
 )
 from tests.criteria.toy_criteria import FewGroupsAtTheEnd, NoMajority
@@ -557,14 +556,7 @@ def test_what_cannot_be_judged_of_dealt_groups_leaves_mondrian_s_release() -> No
 
 def test_an_interrupt_keeps_the_best_so_far_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C arrives while chains are improved, which would go on for hours."""
-    improve = Chain.improve
-
-    def pressed(chain: Chain) -> Chain:
-        threading.Timer(0.2, interrupt_main).start()
-        monkeypatch.setattr(Chain, "improve", improve)
-        return improve(chain)
-
-    monkeypatch.setattr(Chain, "improve", pressed)
+    press_ctrl_c(monkeypatch)
     task = Task(table_of(people(1, 300)), (sf.KAnonymity(3), sf.TCloseness(0.3)))
     release = sf.Deal(sweeps=10**7).run(task)
     assert any("interrupted" in note for note in release.notes)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import threading
-from _thread import interrupt_main
 from collections import Counter
 from random import Random
 from typing import Any, Literal
@@ -17,13 +15,13 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.deal.deal import NO_BETTER, DealFindings
-from sfumato.anonymizers.deal.search import Chain
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
 from sfumato.criteria.base import Criterion
 from sfumato.release.made import StoredPlacement
 from sfumato.release.release import Release
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
+from tests.anonymizers.deal.few_people import press_ctrl_c
 from tests.criteria.toy_criteria import NoMajority
 from tests.examples import few
 from tests.table.beyond_memory import beyond, told
@@ -213,14 +211,7 @@ def test_what_needs_all_tuples_is_refused_with_what_to_use() -> None:
 
 
 def test_an_interrupt_leaves_the_other_cells_to_mondrian(monkeypatch: pytest.MonkeyPatch) -> None:
-    improve = Chain.improve
-
-    def pressed(chain: Chain) -> Chain:
-        threading.Timer(0.2, interrupt_main).start()
-        monkeypatch.setattr(Chain, "improve", improve)
-        return improve(chain)
-
-    monkeypatch.setattr(Chain, "improve", pressed)
+    press_ctrl_c(monkeypatch)
     task = Task(beyond(table_of(1), MOST), (sf.KAnonymity(3), sf.TCloseness(0.45)))
     release = sf.Deal(sweeps=10**7).run(task)
     found = findings_of(release)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from html import unescape
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +29,7 @@ from sfumato.report.price import (
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
 from sfumato.workflow.price import add_price, sample_of
+from sfumato.workflow.price_changes import at_bound, changes_of, in_turn, way_of
 from tests.criteria.toy_criteria import EvenSizes
 from tests.program import sfumato
 from tests.report.zoo import SMALL, people
@@ -171,6 +174,42 @@ def test_what_the_time_is_not_enough_for_is_told() -> None:
     assert told in price.words()
     (row,) = [line for line in price.brief().text(200).splitlines() if "not begun" in line]
     assert " ".join(row.split()) == "all 9 changes n/a n/a not begun: the time was over"
+
+
+def test_what_binds_is_searched_first() -> None:
+    """With time for few searches, those are of what may help, wherever it stands in the policy."""
+    table = people(100)
+    require = [sf.KAnonymity(2), sf.DistinctDiversity(2), sf.TCloseness(0.2)]
+    policy = replace(TWO, require=require)
+    release = sf.anonymize(table, policy, seed=0)
+    table_shares = Counter[str]()
+    for group in range(len(release.groups)):
+        table_shares.update(release.groups.counts_of(group))
+    broken = 0  # people whose group is farther than 0.15 from everybody, by counting
+    for group in range(len(release.groups)):
+        counts, size = release.groups.counts_of(group), int(release.groups.sizes[group])
+        far = sum(
+            abs(Fraction(counts.get(label, 0), size) - Fraction(n, 100))
+            for label, n in table_shares.items()
+        )
+        broken += size * (far / 2 > Fraction(15, 100))
+    shares = [at_bound(criterion, release) for criterion in require]
+    assert shares[2] == pytest.approx(broken / 100)
+    assert shares[2] > max(shares[:2])
+    assert at_bound(EvenSizes(), release) == 1  # names no bounds: nobody knows
+
+    columns = list(SMALL.quasi)
+    changes = list(changes_of(policy, columns, ()))
+    turn = in_turn(changes, release, {columns[1]: 0.9, columns[2]: 0.4})
+    assert sorted(map(str, turn)) == sorted(map(str, changes))
+    of_promises = [one.place for one in turn if isinstance(one, WithoutCriterion)]
+    assert of_promises[0] == 2
+    of_columns = [one.column for one in turn if isinstance(one, WithoutColumn)]
+    assert of_columns == [columns[1], columns[2], columns[0]]
+    tighter = [way_of(one) == "tighter" for one in turn]
+    assert tighter == sorted(tighter)
+    without = in_turn(changes, None, {})
+    assert [one.place for one in without if isinstance(one, WithoutCriterion)] == [0, 1, 2]
 
 
 def test_where_two_promises_are_to_blame_no_single_change_helps() -> None:

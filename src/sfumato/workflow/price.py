@@ -17,9 +17,8 @@ people of the sample, who lie farther apart than those of the table.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import zip_longest
 from time import monotonic
 
 import numpy as np
@@ -48,7 +47,6 @@ from sfumato.report.price import (
     WithoutCriterion,
     WithoutLimits,
     in_order,
-    promises,
 )
 from sfumato.report.report import Report
 from sfumato.report.sections.usefulness import worth_of
@@ -57,6 +55,7 @@ from sfumato.table import Table
 from sfumato.utility.view import View, view_of
 from sfumato.workflow.anonymize import anonymize, check_people, generalize, perturbed_by
 from sfumato.workflow.anonymize import without_limits as unlimited
+from sfumato.workflow.price_changes import changes_of, in_turn, way_of
 
 SECONDS = 30.0  # for all searches together
 BRIEFLY = 10.0  # the same at the end of `anonymize`
@@ -128,7 +127,8 @@ def price(
         tried: dict[Change, _Tried] = {}
         hidden: dict[Change, _Tried | None] = {}
         bench.spent = 0.0
-        for change in _in_turn(changes):
+        loss = dict(zip(columns, as_it_is.by_column, strict=False))  # of buckets no column's
+        for change in in_turn(changes, bench.as_it_is, loss):
             if isinstance(change, NoOtherBound):
                 tried[change] = _Tried("no_step", reason="it names no other bounds")
             elif bench.interrupted or bench.spent + bench.shortest > seconds:
@@ -138,7 +138,7 @@ def price(
                 if isinstance(change, WithoutColumn):
                     hidden[change] = bench.hide(change.column)
                 ticker.add()
-    best = _cheapest([as_it_is, *(tried[one] for one in changes if _way(one) == "tighter")])
+    best = _cheapest([as_it_is, *(tried[one] for one in changes if way_of(one) == "tighter")])
     return Price(
         label=table.source.label,
         people=sample.people,
@@ -193,36 +193,7 @@ def add_price(report: Report, table: Table, policy: Policy, *, asked: bool | Non
     return replace(report, evidence=evidence, notes=(*report.notes, *hurried))
 
 
-# -- changes ---------------------------------------------------------------------------------------
-
-
-def changes_of(policy: Policy, columns: Sequence[str], limited: Iterable[str]) -> Iterator[Change]:
-    """Every change that has a price, criterion after criterion, then column after column."""
-    for place, name in enumerate(promises(policy.require)):
-        criterion = policy.require[place]
-        yield WithoutCriterion(place, criterion, name)
-        steps = criterion.steps()
-        yield from (OtherBound(place, criterion, name, step) for step in steps)
-        if not steps:
-            yield NoOtherBound(place, criterion, name)
-    yield from map(WithoutColumn, columns)
-    yield from map(WithoutLimits, limited)
-
-
-def _way(change: Change) -> str:
-    if isinstance(change, OtherBound):
-        return change.step.way
-    return "looser" if isinstance(change, WithoutLimits) else ""
-
-
-def _in_turn(changes: Sequence[Change]) -> list[Change]:
-    """What may help is searched first, one of each kind after another; the time may not do."""
-    kinds: dict[str, list[Change]] = {}
-    for change in changes:
-        kinds.setdefault(change.kind, []).append(change)
-    tighter = [change for change in changes if _way(change) == "tighter"]
-    helping = [change for some in zip_longest(*kinds.values()) for change in some if change]
-    return [*(change for change in helping if change not in tighter), *tighter]
+# -- what is told of a change ----------------------------------------------------------------------
 
 
 def _priced(
@@ -242,7 +213,7 @@ def _priced(
     stricter = [] if hidden is None else [hidden]
     if own.status != "not_begun" and isinstance(change, WithoutCriterion):
         stricter = [best, *(tried[one] for one in tried if _loosens(one, change.place))]
-    elif own.status != "not_begun" and _way(change) == "looser":
+    elif own.status != "not_begun" and way_of(change) == "looser":
         stricter = [best]
     found = _cheapest([own, *stricter])
     others = None

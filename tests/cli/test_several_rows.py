@@ -90,6 +90,25 @@ def test_facts_about_people_are_asked_of_their_rows(
     assert len(run.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("kind", ["unlinked", "linked"])
+def test_learner_against_attacker_is_told_of_a_row(
+    files: tuple[Path, Path], tmp_path: Path, kind: str
+) -> None:
+    data, policy = files
+    bounded = tmp_path / "policy.toml"
+    bound = '\n[[require]]\nkind = "relative-threat"\nmax_ti = 1.1\n'
+    bounded.write_text(policy.read_text().replace('"unlinked"', f'"{kind}"') + bound)
+    run = sfumato("attack", "relative", data, "--policy", bounded, "--table", data, "--json")
+    assert run.returncode == 1, run.stderr
+    told = json.loads(run.stdout)
+    assert told["facts"]["of_row"]
+    assert "any of her rows is not bounded by this" in told["about"]
+    assert told["facts"]["measures"]["people"] == 10  # rows
+    run = sfumato("audit", data, "--policy", bounded, "--table", data, "--verbose")
+    assert run.returncode == 1, run.stderr
+    assert "ill of a row" in run.stdout
+
+
 def test_mistakes_are_told_in_one_line(files: tuple[Path, Path], tmp_path: Path) -> None:
     data, policy = files
     plain = tmp_path / "plain.toml"

@@ -163,11 +163,13 @@ def test_twenty_rows_of_one_person_hide_nobody() -> None:
     assert found[2].verdict.measured == 5
 
 
-def test_what_is_not_defined_for_rows_is_never_said_to_hold() -> None:
+def test_what_is_judged_of_a_row_alone_says_so() -> None:
     read = sf.read(admissions(), schema())
     asked = [sf.RelativeThreatBound(2.0), sf.DistributionLeakage(1.4)]
     relative, leakage = sf.audit(read, asked).findings
-    assert relative.verdict.status == "not_applicable"
+    assert relative.verdict.status == "violated"
+    assert relative.verdict.of_row
+    assert relative.verdict.about == "diagnosis of a row"
     assert leakage.verdict.status == "holds"
     with pytest.raises(sf.InputError, match="several groups"):
         sf.knowledge_skyline(table_as_published(read).groups, "HIV", 0.9)

@@ -7,7 +7,6 @@ and a search carries a state through `start` and `split`.
 Two closure flags tell searches what they may prune, and are property-tested for every registered
 criterion. `merge_closed`: two groups that hold, merged, hold. `upward_closed`: a group that holds,
 merged with *anything*, holds.
-
 In doubt a criterion does not hold: only the status "holds" counts as holding.
 
 Two methods of scope "group" are for searches that try changes one by one, and may be left out:
@@ -81,7 +80,7 @@ class Criterion(ABC):
     of_noise: ClassVar[bool] = False  # True: it can judge a randomised release, by its guarantee
     of_lists: ClassVar[bool] = False  # True: people's linked rows are judged by `OfLists` besides
     of_several: ClassVar[bool] = False  # True: it can judge people who have several values each
-    of_rows: ClassVar[bool] = False  # True: of release scope, and defined for unlinked rows
+    of_rows: ClassVar[bool] = False  # True: of release scope, and defined for several rows
     joint: ClassVar[Sequence[str]] = ()
     """Sensitive columns that are one attribute together, its values being those that occur; for
     finished releases. Example: `joint = ["disease", "income"]`.
@@ -474,7 +473,8 @@ def _of_rows(criterion: Criterion) -> bool:
 
 def by_signatures(criterion: Criterion) -> bool:
     """Whether it can be judged where a pseudonym links several rows of a person."""
-    return by_counts(criterion) or not (criterion.reads_values or criterion.needs)
+    readable = criterion.of_rows or by_counts(criterion)
+    return readable or not (criterion.reads_values or criterion.needs)
 
 
 def by_counts(criterion: Criterion) -> bool:
@@ -493,7 +493,7 @@ def groups_about(criterion: Criterion, release: Release) -> list[Groups]:
     if not criterion.reads_values:
         return [release.indistinguishable if criterion.about_identity else release.groups]
     names = list(release.by_attribute) if criterion.sensitive is None else [criterion.sensitive]
-    joint = [joint_groups(release, criterion.joint)] if criterion.joint else []
+    joint = [joint_groups(release.by_row or release, criterion.joint)] if criterion.joint else []
     about = joint or [release.groups_for(name) for name in names]
     if "members" in criterion.needs:
         about = [with_inside(release, groups) for groups in about]

@@ -20,6 +20,10 @@ and must mostly be sampled, tries a few sizes of groups. Where beliefs were samp
 within three standard errors of the bound is not decided, and chains that did not converge decide
 nothing.
 
+Where people have several rows, it bounds what is learnt of the value of a row that is known by its
+quasi-identifiers, and says so; not whether somebody has the value in any of her rows
+(`adversaries.relative_threat.by_row`).
+
 Groups alone, without what they publish, are read as if each were one value of a single
 quasi-identifier. That reading can show that the bound is violated; it never shows that it holds.
 """
@@ -30,13 +34,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.base import Asked, Attack
 from sfumato.adversaries.priors import PriorGiven, parse_prior
+from sfumato.adversaries.relative_threat.by_row import judged_groups
 from sfumato.adversaries.relative_threat.chains import CHAINS, ESS, SWEEPS
 from sfumato.adversaries.relative_threat.guesses import SURE, Belief, GainGiven, parse_gain
 from sfumato.adversaries.relative_threat.learnt import DRAWS, Reading
@@ -87,6 +92,7 @@ class RelativeThreatBound(JudgedAtEnd):
     adversary: ClassVar[str] = ATTACKER
     private: ClassVar[bool] = True
     of_several: ClassVar[bool] = True
+    of_rows: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = False
     upward_closed: ClassVar[bool] = False
     ladders: ClassVar[tuple[Ladder, ...]] = (
@@ -219,8 +225,9 @@ class RelativeThreatBound(JudgedAtEnd):
         return replace(decided, status="cannot_judge", note=NO_REGIONS, threats=())
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:
-        reason = self.inapplicable(groups)
-        if not reason and not release.regions.contains_people:
+        judged, about = judged_groups(release, groups)
+        reason = self.inapplicable(about)
+        if not reason and not judged.regions.contains_people:
             reason = f"a {release.scheme} release has no regions that contain its people's values"
         if reason:
             return self.unjudged("not_applicable", reason, groups)
@@ -228,12 +235,12 @@ class RelativeThreatBound(JudgedAtEnd):
             threat = self.attacker.attack(release, groups)
         except SfumatoError as error:
             return self.unjudged("cannot_judge", str(error), groups)
-        return self.judge_threat(groups, threat)
+        return self.judge_threat(release, groups, threat)
 
     def judge_attacks(self, release: Release, attacks: Sequence[Attack]) -> Verdict | None:
         about = {groups.attribute: groups for groups in groups_about(self, release)}
         verdicts = {
-            attack.attribute: self.judge_threat(about[attack.attribute], attack)
+            attack.attribute: self.judge_threat(release, about[attack.attribute], attack)
             for attack in attacks
             if isinstance(attack, RelativeThreat)
             and attack.attribute in about
@@ -262,20 +269,30 @@ class RelativeThreatBound(JudgedAtEnd):
         """Of groups of which nothing is known but that they are told apart."""
         return replace(self.attacker, joint=(), known=None, noise=0.0).attack(_told_apart(groups))
 
-    def judge_threat(self, groups: Groups, threat: RelativeThreat) -> Verdict:
+    def judge_threat(self, release: Release, groups: Groups, threat: RelativeThreat) -> Verdict:
         """The verdict on what was found already."""
+        groups = judged_groups(release, groups)[1]
         if threat.people is None:
             return self.unjudged("cannot_judge", NO_TABLE, groups)
         if not threat.people.total:
             return self.unjudged("cannot_judge", "nobody of the table is in the release", groups)
-        return self._decided(groups, threat)
+        verdict = self._decided(groups, threat)
+        if threat.of_row is None:
+            return verdict
+        per: Literal["group", "row"] = "group" if release.by_row is None else "row"
+        note = "; ".join((*threat.of_row.notes, verdict.note))
+        verdict = replace(verdict, note=note, per=per, of_row=True)
+        if verdict.holds and threat.of_row.only_less:
+            return replace(verdict, status="cannot_judge", measured=None)
+        return verdict
 
     def _decided(self, groups: Groups, threat: RelativeThreat) -> Verdict:
         status, words = self._status(threat)
         measure = self._measure(groups, threat, status)
         measures = threat.measures
         rgt = f"RGT {measures.rgt:.4g}"
-        people = f"{measures.attacker.any_mode:,} of {measures.people:,} people threatened"
+        many = f"{measures.people:,} {threat.counted}"
+        people = f"{measures.attacker.any_mode:,} of {many} threatened"
         note = "; ".join(text for text in (words, people, rgt) if text)
         verdict = self.decided(status, measure, groups, note)
         return replace(verdict, threats=tuple(threat.threats()))
@@ -327,8 +344,8 @@ class RelativeThreatBound(JudgedAtEnd):
         limit = allowed * int(people.n[sure].sum())
         rgt_above, rgt_within = self._rgt(threat)
         if least > limit or rgt_above:
-            share = f"Ti above {shortest(self.max_ti)} for {least:,} people" if least else ""
-            return "violated", share
+            share = f"Ti above {shortest(self.max_ti)} for {least:,} {threat.counted}"
+            return "violated", share if least else ""
         if most <= limit and rgt_within:
             return "holds", ""
         return "not_converged", "the bound lies within the error of sampling"

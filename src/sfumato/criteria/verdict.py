@@ -76,6 +76,7 @@ class Verdict(Displayed):
     release's groups or the exact tuples that a bucketized release lists. `at_most`: what is
     measured is an upper bound; what exceeds it counts as violated. `bounded` says so of each group.
     Where a pseudonym links rows, "tuple" is what is known of people, and "row" a row of theirs.
+    `of_row`: of people with several rows, one-by-one or linked, only the value of a row is judged.
     """
 
     criterion: str
@@ -93,6 +94,12 @@ class Verdict(Displayed):
     per: Literal["group", "tuple", "row"] = "group"
     at_most: bool = False
     bounded: Bools | None = None
+    of_row: bool = False
+
+    @property
+    def about(self) -> str:
+        """The column that is judged, and whether of a row; empty where none is."""
+        return f"{self.attribute or ''}{' of a row' * self.of_row}"
 
     @property
     def holds(self) -> bool:
@@ -121,7 +128,7 @@ class Verdict(Displayed):
         )
 
     def _in_short(self) -> tuple[str, ...]:
-        about = f" of {self.attribute}" if self.attribute else ""
+        about = f" of {self.about}" if self.about else ""
         measured = "" if self.measured is None else ", measured " + "at most " * self.at_most
         if self.measured is not None:
             measured += told_beside(self.measured, self.required, 6)

@@ -286,6 +286,7 @@ class Report(Documented):
                 {
                     "criterion": verdict.criterion,
                     "about": verdict.attribute,
+                    **({"of_row": True} if verdict.of_row else {}),
                     "required": verdict.required,
                     "measured": shown.measured,
                     "at_most": shown.at_most,

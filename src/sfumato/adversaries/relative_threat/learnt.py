@@ -35,6 +35,7 @@ from sfumato.numbers import Bools, Codes, Floats, Ints, offsets_of, sums_by
 from sfumato.release.beside import Headcount
 from sfumato.release.build import joint_attribute
 from sfumato.release.groups import Groups
+from sfumato.release.made import Placement
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.table import Table
@@ -173,12 +174,21 @@ class People:
 
 
 def people_of(
-    release: Release, table: Table | None, states: States, domains: Sequence[Domain]
+    release: Release,
+    table: Table | None,
+    states: States,
+    domains: Sequence[Domain],
+    own: Placement | None = None,
 ) -> People | None:
-    """Everybody whose true values are known; None where nobody's are."""
+    """Everybody whose true values are known; None where nobody's are.
+
+    `own`: every tuple of a table with the one group it is in, though its values may fit others.
+    """
     groups, values = states.groups, states.values
     placement = release.placement
-    if placement is not None and (table is None or table is placement.table):
+    if own is not None:
+        held, rows, n, group = own.table, own.tuples, own.n, own.groups
+    elif placement is not None and (table is None or table is placement.table):
         known = placement.in_memory("asking what is believed of everybody")
         held, rows, n, group = known.table, known.tuples, known.n, known.groups
     elif table is not None:
@@ -200,10 +210,15 @@ def people_of(
         ],
         dtype=np.int64,
     )
-    number, first = rank_rows(codes.astype(np.int32), [len(domain) for domain in domains])
+    told_apart, sizes = codes.astype(np.int32), [len(domain) for domain in domains]
+    if own is not None:
+        in_group = np.zeros(len(counts.n), dtype=np.int32)
+        in_group[own.tuples] = own.groups + 1
+        told_apart, sizes = np.vstack([told_apart, in_group]), [*sizes, len(groups) + 1]
+    number, first = rank_rows(told_apart, sizes)
     distinct = np.ascontiguousarray(codes[:, first])
     s = recode(values.name, counts.values[place], counts.sensitive[place].domain, values)
-    where = _where(release, distinct, domains, number[rows], group)
+    where = _where(release, distinct, domains, number[rows], group, apart=own is not None)
     if group is None:
         group = _only_group(where)[number[rows]]
         published = (np.diff(where.indptr) > 0)[number[rows]]
@@ -251,10 +266,16 @@ def _check_attribute(table: Table, column: str, states: States) -> None:
 
 
 def _where(
-    release: Release, codes: Ints, domains: Sequence[Domain], of_row: Ints, group: Ints | None
+    release: Release,
+    codes: Ints,
+    domains: Sequence[Domain],
+    of_row: Ints,
+    group: Ints | None,
+    *,
+    apart: bool,
 ) -> Located:
-    """The groups each tuple fits; where groups are apart, the one its people went into."""
-    if group is not None and release.disjoint:
+    """The groups each tuple fits; where groups, or tuples, are apart, the one it went into."""
+    if group is not None and (apart or release.disjoint):
         known = np.full(codes.shape[1], -1, dtype=np.int64)
         known[of_row] = group
         fits = known >= 0

@@ -19,6 +19,7 @@ from sfumato.adversaries.relative_threat.bucketized import (
     PowerLadder,
     buckets_of,
 )
+from sfumato.adversaries.relative_threat.by_row import judged_units, notes_on, table_by_row
 from sfumato.adversaries.relative_threat.chains import (
     CHAINS,
     ESS,
@@ -70,7 +71,6 @@ from sfumato.progress import phase
 from sfumato.release.build import checked_joint, joint_groups
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, as_it_stands
-from sfumato.schema.domain import Domain
 from sfumato.table import Table
 
 Method = Literal["auto", "exact", "sample", "tempered", "row-gibbs", "swap", "permutation"]
@@ -179,7 +179,7 @@ class MembershipAttacker:
     @phase("attacking")
     def attack(self, release: Release, groups: Groups | None = None) -> RelativeThreat:
         if self.joint:
-            groups = joint_groups(release, self.joint)
+            groups = joint_groups(release.by_row or release, self.joint)
         elif groups is None:
             groups = _the_only(release)
         return _attack(self, release, groups)
@@ -277,7 +277,8 @@ def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> R
     if why := undefined(release, groups):
         raise InputError(why)
     question, method, seed = attacker.question, attacker.method, attacker.seed
-    table = attacker.table
+    units = judged_units(release, groups, attacker.table, clear=question.clear)
+    release, groups, table = units.release, units.groups, units.table
     held = release.placement.table if release.placement is not None else table
     states = states_of(groups, attacker.joint or (groups.attribute or "value",), held)
     values, weights = states.values, attacker.weights
@@ -285,10 +286,12 @@ def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> R
     names = tuple(domain.name for domain in domains)
     weights.check_columns((*names, values.name))
     _check_seen(question, names)
-    if weights.outside is not None and _tells(weights.outside, states):
-        weights = replace(weights, outside=states.table(weights.outside))
+    outside = table_by_row(weights.outside)
+    if outside is not None and _tells(outside, states):
+        outside = states.table(outside)
+    weights = replace(weights, outside=outside)
     guesses = question.gain.of(values, states.lists)
-    people = people_of(release, table, states, domains)
+    people = units.owned(people_of(release, table, states, domains, units.own))
     learnt: Generalized | Bucketized
     if release.regions.buckets is not None:
         buckets = buckets_of(values, states.groups, release.regions.buckets, domains, weights)
@@ -301,7 +304,8 @@ def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> R
     if diagnostics is not None:
         status = "converged" if diagnostics.converged else "not_converged"
         notes += [diagnostics.reason] if diagnostics.reason else []
-    notes += _notes(people, domains, question.reading) + _notes_on(states, question)
+    notes = [*units.notes, *notes, *notes_on(units, people, domains, question.reading)]
+    notes += _notes_on(states, question)
     conditional = Conditional(learnt, seed, attacker.draws)
     return RelativeThreat(
         values.name,
@@ -320,6 +324,7 @@ def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> R
         None if people is None else Ideal(people, values, domains, weights),
         guesses,
         release.regions,
+        units.of_row,
     )
 
 
@@ -362,6 +367,7 @@ def _tells(outside: Table, states: States) -> bool:
 
 def observer_of(release: Release, table: Table | None = None) -> VictimReader:
     """Reads victims in the terms of a release, before anything is learnt from it."""
+    release, table = release.by_row or release, table_by_row(table)
     return VictimReader(domains_of(release, table)[0], release.schema)
 
 
@@ -469,30 +475,3 @@ def _learn_buckets(
     diagnostics = replace(diagnostics, seconds=spent + diagnostics.seconds)
     assert tempered.learnt is not None
     return tempered.learnt, {"buckets": tempered.method}, diagnostics
-
-
-def _notes(people: People | None, domains: Sequence[Domain], learner: Reading) -> list[str]:
-    notes = []
-    if people is not None:
-        unused = []
-        for domain, row in zip(domains, people.codes, strict=True):
-            missing = len(domain) - len(np.unique(row))
-            if missing:
-                unused.append(f"{domain.name} ({missing:,} of {len(domain):,})")
-        if unused:
-            notes.append(
-                f"nobody has some values of {', '.join(unused)}: where regions contain such "
-                "values, an attacker who knows the narrower domain learns at least as much as p_A"
-            )
-        if people.left_out:
-            notes.append(
-                f"{people.left_out:,} people of the table are in no group and are not judged"
-            )
-    else:
-        notes.append(
-            "p_A takes every value of a region as possible; an attacker who knows which values "
-            "nobody has learns at least as much"
-        )
-    if learner == "conditional":
-        notes.append("p_L is E[f(s|r)]; RF is not defined for this reading")
-    return notes

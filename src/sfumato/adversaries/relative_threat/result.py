@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.adversaries.base import ALTERED, CatalogueEntry, Threat, farthest, moved
+from sfumato.adversaries.base import ALTERED, CatalogueEntry, Status, Threat, farthest, moved
 from sfumato.adversaries.priors import OutsideTable
 from sfumato.adversaries.relative_threat.atoms import Generalized, Known
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
+from sfumato.adversaries.relative_threat.by_row import RowReading, judged_groups
 from sfumato.adversaries.relative_threat.chains import Diagnostics, Goal
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree
 from sfumato.adversaries.relative_threat.guesses import (
@@ -165,6 +166,7 @@ def _weight(given: object, what: str) -> float:
     return float(given)  # type: ignore[arg-type]
 
 
+_OF_TARGET = "the target's quasi-identifiers"
 LEARNER, ATTACKER = "population learner", "membership attacker"
 EVERY = ""  # of all columns: the noise of each
 Outcome = Literal["exact", "converged", "not_converged"]
@@ -221,7 +223,7 @@ class RelativeThreat(Displayed):
 
     `method` says how each column was learnt, `status` whether that can be trusted: "exact" where
     nothing was drawn, neither p_A nor p_L. `measures` and the private `rows` need the original
-    table.
+    table. `of_row`: people have several rows, one of which is asked about wherever people are.
     """
 
     attribute: str
@@ -240,16 +242,22 @@ class RelativeThreat(Displayed):
     known_ideal: Ideal | None = field(repr=False)
     guesses: Guesses = field(repr=False)
     described: Description = field(repr=False)
+    of_row: RowReading | None = field(default=None, repr=False)
 
     @property
     def reading(self) -> Reading:
         return self.question.reading
 
+    @property
+    def counted(self) -> str:
+        """What is judged, as it is counted."""
+        return "people" if self.of_row is None else "rows"
+
     def _in_short(self) -> tuple[str, ...]:
-        if self.people is None:
-            whom = "ask it about a victim: .attacker({...}), .learner({...})"
-        else:
-            whom = f"{self.people.n.sum():,} people of the table: .measures tells of them"
+        whom = "ask it about a victim: .attacker({...}), .learner({...})"
+        if self.people is not None:
+            many = f"{self.people.n.sum():,} {self.counted}"
+            whom = f"{many} of the table: .measures tells of them"
         return f"Relative threat to {self.attribute}: {self.status}", whom
 
     def attacker(self, victim: object) -> ValueProbabilities:
@@ -349,26 +357,27 @@ class RelativeThreat(Displayed):
 
     def threats(self) -> list[Threat]:
         """The rows of the threat matrix."""
+        by_row = self.of_row is not None
+        known_of = "the quasi-identifiers of a row of the target" if by_row else _OF_TARGET
         knows = {
-            LEARNER: "the target's quasi-identifiers, and what the release tells of the population",
+            LEARNER: f"{known_of}, and what the release tells of the population",
             ATTACKER: "the same, and that the target is in the release",
         }
         if self.status == "not_converged" or self.people is None:
-            assert self.diagnostics is not None or self.people is None
-            missing = "not measured: it takes the original table to tell who is guessed right"
-            why = missing if self.people is None else f"not measured: {self._reason}"
-            status = "not_measured" if self.people is None else "not_converged"
+            missing = "it takes the original table to tell who is guessed right"
+            why = f"not measured: {missing if self.people is None else self._reason}"
+            status: Status = "not_measured" if self.people is None else "not_converged"
             return [
-                Threat(name, known, why, self.attribute, status=status)  # type: ignore[arg-type]
+                Threat(name, known, why, self.attribute, status=status, of_row=by_row)
                 for name, known in knows.items()
             ]
         rows, measures = self.judged, self.measures
         each = "" if self.people.persons is None else " (who is in several groups, in each)"
+        each = each if self.of_row is None else self.of_row.limits
         right = {
-            name: f"{self.attribute}: {_gained(share, measures, self.question.gain)}{each}"
+            name: f"{self.attribute}: {self._gained(share)}{each}"
             for name, share in ((LEARNER, measures.gt_learner), (ATTACKER, measures.gt_attacker))
         }
-        learner = right[LEARNER]
         attacker = (
             f"{right[ATTACKER]}; knows somebody up to {measures.attacker.highest:.3g} times better "
             "than the population tells"
@@ -381,10 +390,11 @@ class RelativeThreat(Displayed):
                 self.attribute,
                 rows.people.headcount(moved(before, after)),
                 farthest(before, after, rows.people.s, self.values.labels),
+                of_row=by_row,
             )
             # What the attacker has beyond the learner is what the release says of its own people.
             for name, learns, before, after in (
-                (LEARNER, learner, self._base_rate(rows.people.s), rows.learner.p),
+                (LEARNER, right[LEARNER], self._base_rate(rows.people.s), rows.learner.p),
                 (ATTACKER, attacker, rows.learner.p, rows.attacker.p),
             )
         ]
@@ -392,18 +402,17 @@ class RelativeThreat(Displayed):
     def _base_rate(self, codes: npt.NDArray[np.int64]) -> Floats:
         """How common each of these values is in the table."""
         seen = self._ideal.seen
-        share: Floats = seen[codes] / seen.sum()
-        return share
+        return np.asarray(seen[codes] / seen.sum(), dtype=np.float64)
+
+    def _gained(self, share: float) -> str:
+        gain, many = self.question.gain, self.measures.people
+        if gain.worth or gain.actions:
+            return f"{share:.1%} of all there is to gain, {gain.words}"
+        return f"{gain.words} for {round(share * many):,} of {many:,} {self.counted}"
 
     @property
     def _reason(self) -> str:
         return self.diagnostics.reason if self.diagnostics is not None else ""
-
-
-def _gained(share: float, measures: Measures, gain: Gain) -> str:
-    if gain.worth or gain.actions:
-        return f"{share:.1%} of all there is to gain, {gain.words}"
-    return f"{gain.words} for {round(share * measures.people):,} of {measures.people:,} people"
 
 
 # Ti of one person in fractions, for bounds that floating point cannot decide.
@@ -453,8 +462,7 @@ def undefined(release: Release, groups: Groups) -> str:
     """Why nothing of the kind can be said of these groups; empty where it can."""
     if groups.beside.altered_by_chance:
         return ALTERED
-    if release.by_row is not None:
-        return "a pseudonym links several rows of a person; this is worked out for one description"
+    release, groups = judged_groups(release, groups)
     if not release.regions.contains_people:
         return (
             f"a {release.scheme} release has no regions that contain its people's values; relative "
@@ -473,7 +481,7 @@ ENTRIES = (
     CatalogueEntry(
         LEARNER,
         "Does it teach about people not in it?",
-        "the target's quasi-identifiers, and what the release tells of the population",
+        f"{_OF_TARGET}, and what the release tells of the population",
         "the sensitive value of anybody with given quasi-identifiers, in the release or not",
         _MEASURE,
         "on request",

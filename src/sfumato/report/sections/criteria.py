@@ -40,7 +40,7 @@ def verdicts_sheet(verdicts: Sequence[Verdict], *, noisy: bool = False) -> Sheet
     rows = [
         (
             verdict.criterion,
-            verdict.attribute or ("everybody" if noisy else "group sizes"),
+            verdict.about or ("everybody" if noisy else "group sizes"),
             verdict.required,
             _measured(verdict.measured, at_most=verdict.at_most, beside=verdict.required),
             verdict.status.replace("_", " "),

@@ -119,6 +119,8 @@ def promised(report: Report) -> tuple[str, ...]:
             worst = [verdict.attribute] if verdict.attribute else []
             of = report.summary.sensitive if worst and key in of_all else worst
             columns += [name for name in of if name not in columns]
+            if verdict.of_row:  # and not what she has in any of several
+                words[key] = f"{words.get(key, ' '.join(key))}, of a row"
     return tuple(
         f"{words.get(key, ' '.join(key))} ({key[0]}{f' of {_some(columns)}' if columns else ''})"
         for key, columns in about.items()

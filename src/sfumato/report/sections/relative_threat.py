@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.adversaries.relative_threat.by_row import OF_ROW
 from sfumato.adversaries.relative_threat.guesses import Belief, Gain
 from sfumato.adversaries.relative_threat.measures import Measures, threatened
 from sfumato.adversaries.relative_threat.result import RelativeThreat
@@ -37,7 +38,7 @@ def scatter(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
     share = percent(above / people) if people else "none"
     sample = f", {len(drawn):,} of {len(chosen):,} cases drawn" if len(drawn) < len(chosen) else ""
     return Chart(
-        title or f"Learner against attacker, people threatened by the {who}",
+        title or f"Learner against attacker, {threat.counted} threatened by the {who}",
         "points",
         "the learner's belief in the true value",
         "the attacker's belief in the true value",
@@ -58,15 +59,15 @@ def histogram(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
     figures = threatened(rows, who)
     edges, counts = _bins(logs, n)
     return Chart(
-        title or f"How much surer the attacker is of people threatened by the {who}",
+        title or f"How much surer the attacker is of {threat.counted} threatened by the {who}",
         "bars",
         "how often the learner's belief must double to be the attacker's (log2 Ti)",
-        "people",
+        threat.counted,
         (Series(f"threatened by the {who}", edges, counts),),
         name=f"ratio/{who}",
         alt=(
             "Right of 0 the attacker is surer than the learner, at 1 twice as sure. "
-            f"{figures.any_mode:,} people; skewness {figures.skewness:.2f}, "
+            f"{figures.any_mode:,} {threat.counted}; skewness {figures.skewness:.2f}, "
             f"{percent(figures.doubled)} of "
             f"them at 1 or more; at most the attacker is {figures.highest:.3g} times as sure (Ti)."
         ),
@@ -99,12 +100,13 @@ def by_group(threat: RelativeThreat, title: str = "") -> Chart:
         if who == "attacker":
             all_of = sum(share >= 1 for share in shares)
     missing = int(rows.people.n[~known].sum())
-    left = f" {missing:,} people fit several groups and are left out." if missing else ""
+    many = f"{missing:,} {threat.counted}"
+    left = f" {many} fit several groups and are left out." if missing else ""
     return Chart(
-        title or "Threatened people by group",
+        title or f"Threatened {threat.counted} by group",
         "steps",
         "group, the most threatened first",
-        "share of its people",
+        f"share of its {threat.counted}",
         tuple(series),
         percent="y",
         name="threatened-groups",
@@ -146,6 +148,8 @@ _GUESSES = (
     ("the ideal learner, who saw the table", "ideal"),
     ("always the most frequent value", "baseline"),
 )
+_ROUNDED = 1e-12  # a difference of two shares that is none
+_WHOSE = {"people": "people's", "rows": "rows'"}
 _VICTIM = "A victim"
 _DOUBLED = "twice as sure or more"
 _TI = ("highest", "doubled", "mean_log2", "skewness")
@@ -163,6 +167,8 @@ def relative_document(
         f"What {label} tells of {threat.attribute!r}: a learner, who asks about people in general, "
         "against an attacker, who knows that her victim is in it. " + _status(threat)
     )
+    if threat.of_row is not None:
+        about += f" It is {OF_ROW}; what is told of people is counted by row."
     sections = [_victim(threat, *victim) for victim in victims]
     figures: dict[str, Any] = {}
     if threat.people is not None:
@@ -184,6 +190,7 @@ def relative_document(
             {"criterion": verdict.criterion, "status": verdict.status, "required": verdict.required}
             for verdict in verdicts
         ],
+        "of_row": threat.of_row is not None,
         "notes": list(threat.notes),
         **figures,
     }
@@ -211,7 +218,7 @@ def _gist(
         table = Sheet(("who guesses", "known as", what), rows, percent=(what,), keys=3)
         gained = measures.gt_attacker - measures.gt_learner
         told["Being in it"] = (
-            f"lets the attacker {_more(gained, guessing=threat.question.gain.usual)} than the "
+            f"lets the attacker {_more(gained, threat)} than the "
             "learner; at most she is "
             f"{number(measures.attacker.highest, digits=3)} times as sure (Ti)"
         )
@@ -222,9 +229,12 @@ def _gist(
     return Gist({**told, "Mind": "; ".join(threat.notes), "Figures": _status(threat)}, table, about)
 
 
-def _more(gained: float, *, guessing: bool) -> str:
-    many = f"{percent(abs(gained))} {'more' if gained > 0 else 'less'}" if gained else "no more"
-    return f"guess {many} of people's values" if guessing else f"gain {many} of all there is"
+def _more(gained: float, threat: RelativeThreat) -> str:
+    more = f"{percent(abs(gained))} {'more' if gained > 0 else 'less'}"
+    many = more if abs(gained) > _ROUNDED else "no more"
+    if not threat.question.gain.usual:
+        return f"gain {many} of all there is"
+    return f"guess {many} of {_WHOSE[threat.counted]} values"
 
 
 def _status(threat: RelativeThreat) -> str:
@@ -274,7 +284,7 @@ def _everybody(threat: RelativeThreat) -> Section:
     sheet = measures_sheet([("this release", measures)])
     return Section(
         "Everybody in the release",
-        f"{measures.people:,} people. {_after(gain)}",
+        f"{measures.people:,} {threat.counted}. {_after(gain)}",
         tables=(sheet if gain.usual else replace(sheet, notes=_MEANT[1:]),),
     )
 
@@ -313,16 +323,18 @@ def _ti(threat: RelativeThreat) -> Section:
         if threat.question.gain.usual
         else "Ti is what the attacker expects of her best action over what the learner expects of "
         "that very action: above 1 she is surer.",
-        tables=(ti_sheet([("this release", threat.measures)]),),
+        tables=(ti_sheet([("this release", threat.measures)], counted=threat.counted),),
     )
 
 
-def ti_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> Sheet:
+def ti_sheet(
+    listed: Sequence[tuple[str, Measures]], title: str = "", counted: str = "people"
+) -> Sheet:
     """Ti over people threatened under either belief."""
     columns = (
         "release",
         "threatened by",
-        "people",
+        counted,
         "times as sure, at most",
         _DOUBLED,
         "mean doublings",

@@ -72,7 +72,7 @@ from sfumato.errors import PolicyError as PolicyError
 from sfumato.errors import ResourceError as ResourceError
 from sfumato.errors import SchemaError as SchemaError
 from sfumato.errors import SfumatoError as SfumatoError
-from sfumato.ledger.check import Check as Check
+from sfumato.ledger.finding import Check as Check
 from sfumato.ledger.ledger import Ledger as Ledger
 from sfumato.perturbation.chance import AddedNoise as AddedNoise
 from sfumato.perturbation.chance import Pram as Pram

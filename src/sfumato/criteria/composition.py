@@ -20,6 +20,10 @@ than any one of them, the paper's vulnerable population; `drop = d` those who lo
 With `confidence = 0` that is all there is to it, so a share bounds VP; with a confidence it bounds
 the vulnerable who end up known so well.
 
+Where rows are published one by one it is judged of rows, and people are counted once: exposed is
+who is so by what is left of one of her rows, or of rows of hers that say the same
+(`adversaries/composition/rows_exposure.py`). No search carries that along.
+
 Splitting a group usually exposes more people, but not always: a finer group may show that somebody
 cannot be in an earlier release at all. So it is neither merge-closed nor upward-closed.
 """
@@ -29,7 +33,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -45,6 +49,9 @@ from sfumato.adversaries.composition.exposure import (
     exposed_alone,
     exposed_by_regions,
 )
+from sfumato.adversaries.composition.intersection import of_one_value
+from sfumato.adversaries.composition.rows_exposure import WatchedRows
+from sfumato.adversaries.several_rows import Knows
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.criteria.base import (
     Measure,
@@ -114,6 +121,7 @@ class CompositionBound(ReleaseCriterion):
     private: ClassVar[bool] = True  # who is in which group is nobody's but the owner's to know
     merge_closed: ClassVar[bool] = False
     upward_closed: ClassVar[bool] = False
+    of_rows: ClassVar[bool] = True
     # A higher confidence may ask more, too: of those whom earlier releases expose by themselves.
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("share", (*SHARES, 0.001, 0)),)
 
@@ -184,6 +192,8 @@ class CompositionBound(ReleaseCriterion):
 
     def bind(self, counts: TableCounts) -> CompositionBound:
         """Locate the table's people in the earlier releases, once for the whole search."""
+        if isinstance(counts, Counts) and counts.owner is not None:
+            return self._of_rows("all")
         for place, attribute in enumerate(counts.sensitive):
             if self.sensitive in (None, attribute.name) and attribute.sets is None:
                 people = counts.in_memory(self.name)
@@ -204,6 +214,15 @@ class CompositionBound(ReleaseCriterion):
         if mine is None or mine.counts is not counts:
             mine = self._located[groups.attribute] = Watched.of(counts, groups, self.before)
         return mine
+
+    def _of_rows(self, knows: Knows) -> CompositionOfRows:
+        asked = self.share, self.confidence, self.earlier, self.counting, self.drop
+        return CompositionOfRows(*asked, sensitive=self.sensitive, knows=knows)
+
+    def _for(self, release: Release) -> CompositionBound:
+        """As it judges a release, which tells how many of somebody's rows are known."""
+        rows = release.groups.beside.unlinked is not None
+        return self._of_rows(release.schema.knows) if rows else self
 
     def exposed(self, groups: Groups, most: int | None = None) -> Exposed:
         """Who has at most so many values left; by default what the confidence comes to."""
@@ -235,7 +254,7 @@ class CompositionBound(ReleaseCriterion):
     def inapplicable(self, groups: Groups) -> str:
         if groups.published is not None:
             return "its groups share people; read the release with matching='exact'"
-        return super().inapplicable(groups)
+        return super().inapplicable(of_one_value(groups))
 
     def verdict(self, groups: Groups) -> Verdict:
         reason = self.inapplicable(groups)
@@ -246,6 +265,8 @@ class CompositionBound(ReleaseCriterion):
             exposed = self.exposed(groups)
         except (InputError, ResourceError) as error:
             alone = exposed_alone(groups, self.rule)
+            if groups.owners_unknown:  # somebody has these rows, and perhaps all of them
+                alone = np.minimum(alone, 1)
             exposed, note = Exposed(alone, groups.sizes), str(error)
         sure, possible = exposed.people(groups)
         limit, surely = self._limit(groups.people()), self._limit(groups.fewest_people)
@@ -271,7 +292,8 @@ class CompositionBound(ReleaseCriterion):
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:
         """Never said to hold beside releases whose rows are joined to these by pseudonyms."""
-        verdict, joined = self.verdict(groups), release.joined_with(self.before)
+        verdict = self._for(release).verdict(groups)
+        joined = release.joined_with(self.before)
         if not verdict.holds or not joined:
             return verdict
         note = f"{verdict.note}; {JOINED.format(', '.join(joined))}"
@@ -316,7 +338,8 @@ class CompositionBound(ReleaseCriterion):
         )
 
     def adversaries(self, release: Release) -> Iterator[Asked]:
-        return (Asked(EarlierReader(self), groups) for groups in groups_about(self, release))
+        reader = EarlierReader(self._for(release))
+        return (Asked(reader, groups) for groups in groups_about(self, release))
 
     # -- searches -----------------------------------------------------------------------------
 
@@ -337,6 +360,43 @@ class CompositionBound(ReleaseCriterion):
         whole = parents.with_beside(replace(parents.beside, inside=inside.together(first)))
         after = np.add.reduceat(watched.exposed(children, self.rule), first[:-1])
         return Weighed(after - watched.exposed(whole, self.rule), state)
+
+
+@dataclass(frozen=True)
+class CompositionOfRows(CompositionBound):
+    """The same of people with several rows, so many of which are known."""
+
+    at_end: ClassVar[bool] = True  # whose rows lie where is known of a whole release
+
+    knows: Knows = field(default="all", kw_only=True, repr=False, compare=False)
+
+    @cached_property
+    def _rows(self) -> dict[str | None, WatchedRows]:
+        return {}
+
+    def _watch_rows(self, groups: Groups) -> WatchedRows:
+        inside = groups.inside
+        if inside is None or inside.counts.owner is None:
+            raise InputError(
+                "whose rows are in which group is not known; give the table it was made of "
+                "(--table), beside the private side of its folder"
+            )
+        mine = self._rows.get(groups.attribute)
+        if mine is None or mine.counts is not inside.counts:
+            read = of_one_value(groups)
+            mine = WatchedRows.of(inside.counts, read, self.before, self.knows)
+            self._rows[groups.attribute] = mine
+        return mine
+
+    def exposed(self, groups: Groups, most: int | None = None) -> Exposed:
+        rule = self.rule if most is None else replace(self.rule, most=most)
+        return self._watch_rows(groups).exposed(groups, rule)
+
+    def _exposed_before(self, groups: Groups) -> int:
+        return self._watch_rows(groups).exposed_before(groups, self.rule)
+
+    def _beyond_mending(self, groups: Groups, limit: int) -> str:
+        return ""  # what any release leaves of rows together is not worked out
 
 
 @dataclass(frozen=True)
@@ -399,6 +459,9 @@ class ReadTogether:
         """Who has at most so many values left; at most so many people, where that is not known."""
         groups = self.groups
         exposed = self.bound.exposed(groups, most)
+        if groups.beside.unlinked is not None:
+            least, possible = exposed.people(groups)
+            return Headcount(possible, at_most=least < possible)
         possible = int(exposed.possible.sum())
         several = groups.several is not None and possible > 1
         return Headcount(min(possible, groups.people()), at_most=several or not exposed.exact)

@@ -1,6 +1,6 @@
 """What a new release adds up to with earlier ones: how many people are known too well by all of it.
 
-The verdict and what it rests on. The adversary holds every release. A person counts as exposed if
+The adversary holds every release. A person counts as exposed if
 some choice of earlier releases she may be in leaves so few values that one of them is known with
 the given confidence (`adversaries/composition/exposure.py`). Randomised releases are left out here:
 what they give away is bounded by their promise, whatever else is released, and adds up in the
@@ -10,17 +10,15 @@ ledger's accounting.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations as combinations_of
 from typing import Literal
 
 import numpy as np
 
-from sfumato.adversaries.base import Counting, KnownTogether, Threat
-from sfumato.adversaries.composition.attack import NAME
+from sfumato.adversaries.base import Counting, KnownTogether
 from sfumato.adversaries.composition.combinations import combinations
 from sfumato.adversaries.composition.exposure import (
-    EarlierExposure,
     Exposed,
     ExposureRule,
     Watched,
@@ -28,7 +26,8 @@ from sfumato.adversaries.composition.exposure import (
     exposed_alone,
     exposed_by_combinations,
 )
-from sfumato.adversaries.composition.intersection import share_values
+from sfumato.adversaries.composition.intersection import of_one_value, share_values
+from sfumato.adversaries.composition.rows_exposure import WatchedRows
 from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import (
     UNKNOWN,
@@ -38,175 +37,19 @@ from sfumato.adversaries.locating.targets import (
     unknown_notes,
 )
 from sfumato.errors import InputError, ResourceError
-from sfumato.ledger.spent import Spent
-from sfumato.numbers import Bools, Ints, fraction, rows_of, run_places, shortest
+from sfumato.ledger.finding import Basis, Check, Finding, Status, bound_status
+from sfumato.numbers import Bools, Ints, rows_of, run_places
 from sfumato.release.beside import Headcount
 from sfumato.release.build import with_inside
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from sfumato.table import Table
 
 MOST_PAIRED = 24  # earlier releases of which any two are tried together
 JOINED = (
     "pseudonyms of one key join the new release to {}: whoever has both has a person's rows "
     "together, which tell more than is worked out here; give the new release a key of its own"
 )
-Basis = Literal["targets", "people", "population", "combinations"]
-Status = Literal["holds", "violated", "could_not_judge"]
-
-
-@dataclass(frozen=True)
-class Finding:
-    """About one sensitive attribute: people exposed, of `people` judged, `fewest` at least.
-
-    `alone` by the new release by itself (at most so many where it is not known who is in several of
-    its groups), `before` by the earlier ones by themselves (None where
-    people are not known), `together` by all of them: at least and at most. `by_release` tells what
-    the new release adds up to with each earlier one. `added`: of those exposed together whom the
-    earlier releases do not expose by themselves, at least and at most; None where that was not
-    asked. `not_located` people were not found in the new release and are not among those judged.
-    `culprits`: where the bound is violated, the earlier releases without which it would hold, one
-    alone if that is enough, else two, else all; none where the new release breaks it by itself.
-    """
-
-    attribute: str
-    people: Headcount
-    fewest: int
-    alone: Headcount
-    before: int | None
-    together: tuple[int, int]
-    by_release: tuple[tuple[str, int], ...]
-    not_located: int = 0
-    reason: str = ""
-    added: tuple[int, int] | None = None
-    culprits: tuple[tuple[str, ...], ...] = ()
-
-    def counted(self, counting: Counting) -> tuple[int, int]:
-        """The people a bound is about: all who are exposed, or those the new release added."""
-        if counting == "all":
-            return self.together
-        assert self.added is not None
-        return self.added
-
-
-@dataclass(frozen=True)
-class Check:
-    """The verdict on a new release, and what it rests on.
-
-    `counting`: the bound is on "all" who are exposed, or on those the new release "added"; `drop`:
-    only on those of whom all together leave so many values fewer than any one release.
-    `spent`: what the promises of randomised releases add up to, the new one among them.
-    `joined`: earlier releases with pseudonyms of the same key, which anybody joins to the new one
-    row by row: what that tells is not worked out, so that nothing holds beside them.
-    `partly_known`: of so many of the people given not every quasi-identifier is known; whoever
-    knows more of them is not judged.
-    """
-
-    label: str
-    earlier: tuple[str, ...]
-    basis: Basis
-    share: float
-    confidence: float
-    findings: tuple[Finding, ...]
-    notes: tuple[str, ...] = ()
-    spent: tuple[Spent, ...] = ()
-    counting: Counting = "all"
-    drop: int = 0
-    partly_known: int = 0
-    joined: tuple[str, ...] = ()
-
-    @property
-    def status(self) -> Status:
-        statuses = [self._status(finding) for finding in self.findings]
-        if "violated" in statuses:
-            return "violated"
-        fine = bool(statuses) and not self.joined and all(status == "holds" for status in statuses)
-        return "holds" if fine else "could_not_judge"
-
-    @property
-    def holds(self) -> bool:
-        return self.status == "holds"
-
-    @property
-    def who_counts(self) -> str:
-        """What may not be so of more than a share of people."""
-        known = f"have their value known with confidence {shortest(self.confidence)} or more"
-        narrowed = f"be left with {self.drop} or more values fewer than by any one release"
-        parts = [known] if self.confidence else []
-        return " and ".join([*parts, narrowed] if self.drop else parts)
-
-    def _status(self, finding: Finding) -> Status:
-        return _status(
-            finding.counted(self.counting), finding.people.number, finding.fewest, self.share
-        )
-
-    def threats(self) -> list[Threat]:
-        also = f", and {len(self.earlier) + 1} releases" if self.earlier else ""
-        knows = f"the target's quasi-identifiers{also}"
-        surely = f"with confidence {self.confidence:g} or more " if self.confidence else ""
-        narrowed = f", {self.drop} or more values fewer than by any one" if self.drop else ""
-        return [
-            Threat(
-                NAME,
-                knows,
-                f"{finding.attribute}: {surely}of {_range(finding.together)} of {finding.people} "
-                f"people ({finding.alone} by the new release alone){narrowed}",
-                finding.attribute,
-                Headcount(finding.together[1], at_most=finding.together[0] < finding.together[1]),
-            )
-            for finding in self.findings
-            if not finding.reason
-        ]
-
-    def to_dict(self) -> dict[str, object]:
-        """The check for JSON."""
-        return {
-            "release": self.label,
-            "earlier": list(self.earlier),
-            "basis": self.basis,
-            "required": {
-                "share": self.share,
-                "confidence": self.confidence,
-                "counting": self.counting,
-                "drop": self.drop,
-            },
-            "partly_known": self.partly_known,
-            "joined_by_pseudonyms": list(self.joined),
-            "status": self.status,
-            "findings": [
-                {
-                    **finding.__dict__,
-                    "people": finding.people.number,
-                    "people_at_most": finding.people.at_most,
-                    "alone": finding.alone.number,
-                    "alone_at_most": finding.alone.at_most,
-                    "together": _ends(finding.together),
-                    "added": None if finding.added is None else _ends(finding.added),
-                    "by_release": dict(finding.by_release),
-                    "status": self._status(finding),
-                }
-                for finding in self.findings
-            ],
-            "notes": list(self.notes),
-            "spent": [spending.to_dict() for spending in self.spent],
-        }
-
-
-def _status(exposed: tuple[int, int], people: int, fewest: int, share: float) -> Status:
-    """Whether at most a share of people is exposed, of whom there are at least the fewest."""
-    if not people:
-        return "could_not_judge"
-    if exposed[0] > fraction(share) * people:
-        return "violated"
-    return "holds" if exposed[1] <= fraction(share) * fewest else "could_not_judge"
-
-
-def _ends(people: tuple[int, int]) -> dict[str, int]:
-    return {"at_least": people[0], "at_most": people[1]}
-
-
-def _range(people: tuple[int, int]) -> str:
-    low, high = people
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 # Judging a new release with earlier ones: how many people all of them together expose.
@@ -298,9 +141,13 @@ def _finding(
     """The people exposed by a new release and earlier ones, and by which of them."""
     for before in earlier:
         share_values([new, before], name)  # refuses what cannot be compared at all
+    if people is not None and new.groups.beside.unlinked is not None:
+        raise InputError(_ROWS_GIVEN)
     if people is not None:
         return _of_targets(new, earlier, people, rule, share, name)
     groups = with_inside(new, new.groups_for(name))
+    if groups.beside.unlinked is not None:
+        return _of_rows(groups, earlier, rule, share, name, new.schema.knows)
     if groups.inside is not None:
         return _of_people(groups, earlier, rule, share, name)
     try:
@@ -325,40 +172,37 @@ def _alone(groups: Groups, rule: ExposureRule) -> Headcount:
     return Headcount(0) if rule.drop else groups.headcount(groups.distinct <= rule.most)
 
 
-Counted = Callable[[EarlierExposure, ExposureRule], tuple[int, int]]
+Counted = Callable[[Collection[int], ExposureRule], tuple[int, int]]
 
 
 def _with_releases(
     finding: Finding,
     earlier: Sequence[Release],
-    exposure: EarlierExposure,
     counted: Counted,
     rule: ExposureRule,
     share: float,
 ) -> Finding:
     """What the new release adds up to with all earlier ones, with each, and which are to blame.
 
-    `counted` tells how many people are exposed, at least and at most, by the new release and what
-    is left of the earlier ones.
+    `counted` tells how many people are exposed, at least and at most, by the new release and some
+    of the earlier ones, told by their numbers.
     """
+    every = range(len(earlier))
     everyone = replace(rule, counting="all")
     labels = [before.label for before in earlier]
     found = replace(
         finding,
-        together=counted(exposure, everyone),
+        together=counted(every, everyone),
         by_release=tuple(
-            (label, counted(exposure.only([place]), everyone)[1])
-            for place, label in enumerate(labels)
+            (label, counted([place], everyone)[1]) for place, label in enumerate(labels)
         ),
-        added=counted(exposure, replace(rule, counting="added")),
+        added=counted(every, replace(rule, counting="added")),
     )
 
     def status(left_out: Collection[int]) -> Status:
-        kept = [place for place in range(len(labels)) if place not in left_out]
-        exposed = counted(exposure.only(kept), rule)
-        return _status(exposed, finding.people.number, finding.fewest, share)
+        exposed = counted([place for place in every if place not in left_out], rule)
+        return bound_status(exposed, finding.people.number, finding.fewest, share)
 
-    every = range(len(labels))
     if status(()) != "violated" or status(every) != "holds":
         return found
     for many in (1, 2):
@@ -380,18 +224,73 @@ def _of_people(
     watched = Watched.of(inside.counts, groups, earlier)
     people = int(inside.n.sum())
 
-    def counted(exposure: EarlierExposure, rule: ExposureRule) -> tuple[int, int]:
+    def counted(beside: Collection[int], rule: ExposureRule) -> tuple[int, int]:
+        exposure = watched.exposure.only(beside)
         exposed = int(replace(watched, exposure=exposure).exposed(groups, rule).sum())
         return exposed, exposed
 
     before = watched.exposed_before(groups, rule)
     alone = Headcount(int(exposed_alone(groups, replace(rule, counting="all")).sum()))
     finding = Finding(name, Headcount(people), people, alone, before, (0, 0), ())
-    return _with_releases(finding, earlier, watched.exposure, counted, rule, share)
+    return _with_releases(finding, earlier, counted, rule, share)
+
+
+def _of_rows(
+    groups: Groups,
+    earlier: Sequence[Release],
+    rule: ExposureRule,
+    share: float,
+    name: str,
+    knows: int | Literal["all"],
+) -> Finding:
+    """The people whose rows the new release publishes one by one, each counted once."""
+    inside, people = groups.inside, groups.headcount()
+    if inside is None or inside.counts.owner is None:
+        return Finding(
+            name,
+            people,
+            groups.fewest_people,
+            Headcount(people.number, at_most=True),
+            None,
+            (0, people.number),
+            (),
+            reason="rows are published one by one, and whose are in which group is not known here; "
+            "check the release before it is saved, or audit it with its table (composition)",
+            added=(0, people.number),
+        )
+    watched = WatchedRows.of(inside.counts, of_one_value(groups), earlier, knows)
+
+    def counted(beside: Collection[int], rule: ExposureRule) -> tuple[int, int]:
+        return watched.only(sorted(beside)).exposed(groups, rule).people(groups)
+
+    everyone = replace(rule, counting="all")
+    alone = (0, 0) if rule.drop else counted((), everyone)
+    finding = Finding(
+        name,
+        people,
+        people.number,
+        Headcount(alone[1], at_most=alone[0] < alone[1]),
+        watched.exposed_before(groups, rule),
+        (0, 0),
+        (),
+    )
+    return _with_releases(finding, earlier, counted, rule, share)
+
+
+_ROWS_GIVEN = (
+    "where people have several rows (rows = 'unlinked') a release is judged by the people it was "
+    "made of; leave targets and population out, and check it before it is saved, or audit it with "
+    "its table (composition)"
+)
 
 
 def _people(given: object, releases: Sequence[Release], unknown: str) -> Targets:
     """People who are given, by the quasi-identifiers of all releases."""
+    if (
+        isinstance(given, Table)
+        and given.counts.in_memory("people who are given").owner is not None
+    ):
+        raise InputError(_ROWS_GIVEN)
     columns = tuple(dict.fromkeys(name for release in releases for name in release.regions.columns))
     people = read_targets(given, columns, unknown=unknown)
     refuse_published(people, releases, unknown)
@@ -416,11 +315,13 @@ def _of_targets(
     def people_of(chosen: Bools) -> int:
         return int(per_case[here[chosen]].sum())
 
-    def counted(exposure: EarlierExposure, rule: ExposureRule) -> tuple[int, int]:
-        exposed = people_of(exposure.exposed(indptr, codes, one_each, here, rule))
+    exposure = expose(groups, earlier, people)
+
+    def counted(beside: Collection[int], rule: ExposureRule) -> tuple[int, int]:
+        some = exposure.only(beside)
+        exposed = people_of(some.exposed(indptr, codes, one_each, here, rule))
         return exposed, exposed
 
-    exposure = expose(groups, earlier, people)
     judged = int(per_case[here].sum())
     alone = people_of(np.diff(indptr) <= rule.most) if not rule.drop else 0
     finding = Finding(
@@ -433,7 +334,7 @@ def _of_targets(
         (),
         int(per_case.sum()) - judged,
     )
-    return _with_releases(finding, earlier, exposure, counted, rule, share)
+    return _with_releases(finding, earlier, counted, rule, share)
 
 
 def _shown(groups: Groups, found: Located, here: Ints) -> tuple[Ints, Ints]:
@@ -454,8 +355,10 @@ def _of_regions(
         raise InputError("the groups do not say whom they hold; give the people, or a population")
     tried = combinations(groups.regions, earlier)
 
-    def counted(exposure: EarlierExposure, rule: ExposureRule) -> tuple[int, int]:
-        return exposed_by_combinations(groups, tried, exposure, rule).people(groups)
+    exposure = expose(groups, earlier, tried.targets)
+
+    def counted(beside: Collection[int], rule: ExposureRule) -> tuple[int, int]:
+        return exposed_by_combinations(groups, tried, exposure.only(beside), rule).people(groups)
 
     finding = Finding(
         name,
@@ -466,6 +369,5 @@ def _of_regions(
         (0, 0),
         (),
     )
-    exposure = expose(groups, earlier, tried.targets)
-    found = _with_releases(finding, earlier, exposure, counted, rule, share)
+    found = _with_releases(finding, earlier, counted, rule, share)
     return found if rule.counting == "added" else replace(found, added=None)

@@ -30,6 +30,7 @@ from sfumato.release.guarantee import Guarantee
 from sfumato.release.made import ReadFrom
 from sfumato.release.release import Release
 from sfumato.release.sparse import Lists
+from sfumato.release.unlinked import owners_unknown
 from sfumato.schema.domain import Domain
 from sfumato.schema.icd10 import CodeFamily, family_labelled
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, text_of
@@ -138,7 +139,11 @@ def pack(release: Release, guarantee: Guarantee | None = None) -> bytes:
             head["columns"].append({"name": name, "parts": parts})
             arrays[f"codes {place}"] = codes
     head["attributes"] = []
-    for place, (name, groups) in enumerate(release.by_attribute.items()):
+    if release.groups.beside.unlinked is not None:
+        head["rows"] = "unlinked"  # what is counted are rows, and whose they are is not published
+    for place, (name, judged) in enumerate(release.by_attribute.items()):
+        rows = judged.beside.unlinked
+        groups = judged if rows is None else rows.by_row
         domain = groups.domain or Domain(name, "categorical", groups.values)
         used, codes = np.unique(groups.indices, return_inverse=True)
         attribute = {**_spell_domain(domain, used), "name": name, "case": groups.case}
@@ -192,6 +197,9 @@ def unpack(content: bytes, label: str, file: FileStamp | None = None) -> Release
             lists=_lists(arrays, place),
         )
     told_guarantee = head["guarantee"]
+    several = None if head.get("people") is None else SeveralGroups(head["people"])
+    if head.get("rows") == "unlinked":
+        by_attribute = {name: owners_unknown(rows) for name, rows in by_attribute.items()}
     return Release(
         Schema([column["name"] for column in columns], list(by_attribute)),
         by_attribute,
@@ -206,7 +214,7 @@ def unpack(content: bytes, label: str, file: FileStamp | None = None) -> Release
                 name: perturbation_of(told) for name, told in head.get("pseudonyms", {}).items()
             },
         ),
-        several=None if head.get("people") is None else SeveralGroups(head["people"]),
+        several=several,
     )
 
 

@@ -31,7 +31,7 @@ from sfumato.release.release import Release
 
 if TYPE_CHECKING:
     from sfumato.adversaries.base import Counting
-    from sfumato.ledger.check import Check
+    from sfumato.ledger.finding import Check
 
 # The ledger's file: SQLite, one writer at a time, whole entries or none.
 #

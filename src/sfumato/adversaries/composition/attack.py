@@ -37,7 +37,7 @@ Here are the attack, its private table of targets, and the adversary of the cata
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -77,11 +77,12 @@ from sfumato.adversaries.locating.targets import (
 from sfumato.adversaries.priors import PriorGiven, parse_prior
 from sfumato.errors import InputError, did_you_mean, list_some, name_some
 from sfumato.notebook import Displayed
-from sfumato.numbers import Floats, offsets_of
+from sfumato.numbers import Codes, Floats, offsets_of
 from sfumato.progress import phase
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from sfumato.table import Table
 
 # The private table of an intersection attack: what is learnt about each target, row by row.
 
@@ -276,6 +277,9 @@ def intersection_attack(
     have equal values, chance (`seed`). scale: standard deviations by column for microaggregated
     releases that do not tell their own. sensitive: which attribute, if releases share several.
     noisy_counts: of randomised releases, as "published" or those she has "expected".
+
+    Of releases whose rows are published one by one it is told what is left of the value of a row:
+    of a Table whose people have several rows, everybody by her worst.
     """
     _check(releases, overlap, locate)
     check_noisy_counts(noisy_counts)
@@ -289,6 +293,9 @@ def intersection_attack(
     if len(people.people) == 0:
         raise InputError("there are no targets; give at least one person")
     refuse_published(people, releases, unknown)
+    owner = _owners(targets)
+    if locate == "oracle" and owner is not None:
+        raise InputError("locate='oracle' tells people with one row each apart; use 'nearest'")
     if locate == "oracle":
         if people.known is not None:
             raise InputError(
@@ -308,6 +315,8 @@ def intersection_attack(
         masses[place], counts[place] = masses[place] * expected_counts, expected_counts
     expected = prior_weights(shared, population, counts)
     cases = intersect_cases(shared, groups_of_people, masses, tilts(expected))
+    if owner is not None:
+        people = _by_worst_row(people, cases, owner)
     right = _right(people, cases, shared)
     return IntersectionAttack(
         shared.attribute,
@@ -328,12 +337,48 @@ def intersection_attack(
                 for release, located in zip(releases, groups_of_people, strict=True)
             ),
         ),
-        (*unknown_notes(people), *_notes(releases, shared, expected_of)),
+        (
+            *unknown_notes(people),
+            *_notes(releases, shared, expected_of),
+            *_notes_of_rows(releases, owner is not None),
+        ),
         shared.labels,
         people,
         cases,
         right,
         expected / expected.sum(),
+    )
+
+
+def _owners(targets: object) -> Codes | None:
+    """Whose the rows of the targets are, where people have several."""
+    if not isinstance(targets, Table):
+        return None
+    return targets.counts.in_memory("an attack on everybody of a table").owner
+
+
+def _by_worst_row(rows: Targets, cases: IntersectedCases, owner: Codes) -> Targets:
+    """Everybody by the row of hers of which the fewest values are left: located ones first."""
+    case = rows.case
+    belief = np.nan_to_num(cases.belief[case])
+    order = np.lexsort((-belief, cases.after[case], cases.status[case], owner))
+    worst = order[np.diff(owner[order], prepend=-1) != 0]
+    truth = None if rows.truth is None else (rows.truth[0], rows.truth[1][worst])
+    return replace(rows, case=case[worst], people=rows.people[worst], truth=truth)
+
+
+def _notes_of_rows(releases: Sequence[Release], owned: bool) -> tuple[str, ...]:
+    """What is told where people have several rows."""
+    if not any(release.groups.beside.unlinked is not None for release in releases):
+        return ()
+    whom = (
+        "everybody by the row of hers of which the fewest values are left"
+        if owned
+        else ("a target is one row, and whose rows they are is not told (name the person column)")
+    )
+    return (
+        "rows are published one by one, and what is left is told of the value of a row: "
+        f"{whom}; what rows that say the same tell together: require composition",
     )
 
 

@@ -36,6 +36,7 @@ from sfumato.adversaries.composition.intersection import (
     SharedValues,
     common_attribute,
     match_values,
+    of_one_value,
     stack,
 )
 from sfumato.adversaries.composition.summary import values_left
@@ -210,9 +211,20 @@ def expose(
 
     An earlier release without that attribute tells nothing about it and is left out.
     """
+    return remembered(*locate_in(new, earlier, people, label, scale), people.cases)
+
+
+def locate_in(
+    new: Groups,
+    earlier: Sequence[Release],
+    people: Targets,
+    label: str = "the new release",
+    scale: Scale | None = None,
+) -> tuple[SharedValues, list[Located]]:
+    """The values of the new groups and of the earlier releases about them, and where people are."""
     chosen = [release for release in earlier if _about(new.attribute, release) is not None]
     sources = [
-        (release.label, release.groups_for(_about(new.attribute, release) or ""))
+        (release.label, of_one_value(release.groups_for(_about(new.attribute, release) or "")))
         for release in chosen
     ]
     for name, groups in sources:
@@ -222,8 +234,7 @@ def expose(
                 "is judged for one value a person"
             )
     shared = match_values(new.attribute or "", [(label, new), *sources])
-    located = [locate(release, people, scale) for release in chosen]
-    return _remember(shared, located, people.cases)
+    return shared, [locate(release, people, scale) for release in chosen]
 
 
 def _about(attribute: str | None, release: Release) -> str | None:
@@ -233,7 +244,8 @@ def _about(attribute: str | None, release: Release) -> str | None:
     return attribute if attribute in release.by_attribute else None
 
 
-def _remember(shared: SharedValues, found: Sequence[Located], cases: int) -> EarlierExposure:
+def remembered(shared: SharedValues, found: Sequence[Located], cases: int) -> EarlierExposure:
+    """What the earlier releases show of each case; `shared` has the new groups first."""
     from sfumato.adversaries.composition.kernel import remember  # its compiler loads slowly
 
     words = max(1, -(-len(found) // 64))

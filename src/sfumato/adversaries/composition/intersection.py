@@ -90,8 +90,14 @@ def match_values(name: str, sources: Sequence[tuple[str, Groups]]) -> SharedValu
     )
 
 
+def of_one_value(groups: Groups) -> Groups:
+    """By row, where people's rows are published one by one: each says one value."""
+    rows = groups.beside.unlinked
+    return groups if rows is None else rows.by_row
+
+
 def _usable(release: Release, name: str) -> Groups:
-    groups = release.groups_for(name)
+    groups = of_one_value(release.groups_for(name))
     if groups.beside.altered_by_chance:
         raise InputError(f"{release.label}: {name!r}: {ALTERED}")
     if not groups.single_valued:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from sfumato.counts.columns import domain_of, values_in
 from sfumato.counts.counts import Counts, rank_rows
+from sfumato.counts.owners import row_by_row
 from sfumato.engines.base import (
     Engine,
     Source,
@@ -80,8 +81,7 @@ class Targets:
             )
         wanted = [self.columns.index(name) for name in columns]
         domains = tuple(self.domains[place] for place in wanted)
-        codes = self.codes[wanted]
-        known = None if self.known is None else self.known[wanted]
+        codes, known = self.codes[wanted], None if self.known is None else self.known[wanted]
         if len(wanted) == len(self.domains):
             number = first = np.arange(self.cases)
         else:
@@ -203,7 +203,8 @@ def read_targets(
     """Targets from a Table, anything that is an Arrow table or frame, or a list of mappings.
 
     `truth` names the column of their true values, or lists them in the order of the rows. Columns
-    that are not there are unknown, and so are cells with the text `unknown`.
+    that are not there are unknown, and so are cells with the text `unknown`. Of people
+    with several rows a Table gives each, in the order of their owners.
     """
     if isinstance(given, Table):
         return _of_table(given, columns, truth, unknown)
@@ -231,20 +232,20 @@ def _gathered(
 def targets_of(counts: Counts, columns: Sequence[str] | None = None) -> Targets:
     """The people of a table's counts, a row for each distinct combination of their QIs."""
     names = [domain.name for domain in counts.quasi]
-    wanted = list(range(len(names))) if columns is None else [names.index(n) for n in columns]
-    domains = tuple(counts.quasi[place] for place in wanted)
-    case, first = rank_rows(counts.codes[wanted], [len(domain) for domain in domains])
+    wanted = [names.index(name) for name in (names if columns is None else columns)]
+    domains, codes = tuple(counts.quasi[place] for place in wanted), counts.codes[wanted]
+    case, first = rank_rows(codes, [len(domain) for domain in domains])
     people = sums_by(case, counts.n, len(first))
-    codes = np.ascontiguousarray(counts.codes[wanted][:, first])
-    return Targets(domains, codes, np.arange(len(first)), people)
+    return Targets(domains, codes[:, first].copy(), np.arange(len(first)), people)
 
 
 def _of_table(table: Table, columns: Sequence[str], truth: Truth, unknown: str) -> Targets:
-    counts = table.counts.in_memory("an attack on everybody of a table")
-    label = table.source.label
+    counts, label = table.counts.in_memory("an attack on everybody of a table"), table.source.label
     names = [domain.name for domain in counts.quasi]
     _refuse_strangers(columns, names, label, truth)
-    if counts.extra_memberships:
+    if several := counts.owner is not None:
+        counts = row_by_row(counts)
+    elif counts.extra_memberships:
         raise InputError(
             f"{label} lists people under several combinations of quasi-identifiers "
             f"({counts.extra_memberships:,} more places than people); keep one row each"
@@ -259,6 +260,8 @@ def _of_table(table: Table, columns: Sequence[str], truth: Truth, unknown: str) 
     ]
     if truth is None:
         rows = _gathered(cells, counts.n, None)
+        if several:
+            return rows
         people = sums_by(rows.case, counts.n, rows.cases)
         return _targets(rows.domains, rows.codes, np.arange(rows.cases), people, None, rows.known)
     if not isinstance(truth, str):
@@ -453,8 +456,7 @@ def targets_in_file(
     Where everything is known it is a Table, counted as any; else its rows, as they are written.
     """
     door = open_engine(path, reading)
-    wanted = [*columns, *([] if truth is None else [truth])]
-    source = door.register(path, tuple(wanted))
+    source = door.register(path, (*columns, *(() if truth is None else (truth,))))
     there = [name for name in columns if name in source.types]
     if not there:
         raise missing_column(source, columns[0], "quasi")
@@ -465,7 +467,10 @@ def targets_in_file(
     marks = [f"{source.column(name)} = {literal(unknown)}" for name in texts]
     marked = marks and door.fetch(f"SELECT 1 FROM {source.name} WHERE {' OR '.join(marks)} LIMIT 1")
     if len(there) == len(columns) and not marked:
-        return load_table(path, schema.part(columns, () if truth is None else (truth,)), reading)
+        part = schema.part(columns, () if truth is None else (truth,))
+        if schema.rows == "unlinked" and schema.person in {*source.types, *source.others}:
+            part = replace(part, person=schema.person, rows=schema.rows)
+        return load_table(path, part, reading)
     if truth is not None and schema.levels.get(truth):
         raise InputError(
             f"{path.name}: {truth!r} is published in bins, and what is right is told of people of "

@@ -8,7 +8,8 @@ from dataclasses import replace
 import pyarrow.compute as pc
 
 from sfumato.adversaries.composition.attack import IntersectionAttack
-from sfumato.ledger.check import MOST_PAIRED, Check, Finding
+from sfumato.ledger.check import MOST_PAIRED
+from sfumato.ledger.finding import Check, Finding
 from sfumato.ledger.ledger import LedgerEntry
 from sfumato.ledger.spent import Spent
 from sfumato.numbers import fraction, percent, shortest

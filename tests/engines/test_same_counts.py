@@ -11,12 +11,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import sfumato as sf
+from sfumato.counts import row_numbers
 from sfumato.counts import scan as scanning
 from sfumato.datasets.census import census, census_schema
 from sfumato.errors import InputError
 from tests.engines.random_tables import TEXTS, random_table, told
+from tests.engines.spark.jobs import jobs_run
 from tests.examples import few
 
+# Rows of the frame, those looked at, a table of codes and numbers; by codes also an estimate,
+# and two each for what is shuffled, kept and counted.
+JOBS = {"by numbers of rows": 5, "by codes": 8}
 PLAIN = ["text", "word", "whole", "small", "number", "single", "day", "time", "zoned"]
 PLAIN += ["price", "flag", "empty"]
 SCHEMAS: dict[str, dict[str, Any]] = {
@@ -88,6 +93,53 @@ def test_spark_finds_the_same_people_in_a_frame(
         for setting, value in before.items():
             spark.conf.set(setting, value)
     assert found == told(sf.read(tmp_path / "people.parquet", schema))
+
+
+@pytest.mark.parametrize("looked_at", [1, 60])
+def test_spark_finds_the_same_people_by_numbers_of_rows(
+    spark: Any, looked_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the first rows lack values that later ones have, missing ones among them."""
+    table = random_table(5)
+    schema = sf.Schema(quasi=["text", "whole", "flag", "day", "price", "empty"], sensitive="set")
+    expected = told(sf.read(table, schema))
+    monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
+    monkeypatch.setattr(row_numbers, "_LOOKED_AT", looked_at)
+    monkeypatch.setattr(row_numbers, "_UNALIKE", 0.0)
+    monkeypatch.setattr(scanning, "_raw", None)
+    assert told(sf.read(table, schema, engine="spark")) == expected
+
+
+def test_spark_finds_the_same_people_where_two_numbers_are_one(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0 and -0 are one value: rows that would be numbered twice are grouped instead."""
+    table, schema = random_table(5), sf.Schema(quasi=["number", "single"], sensitive="set")
+    expected = told(sf.read(table, schema))
+    monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
+    monkeypatch.setattr(row_numbers, "_UNALIKE", 0.0)
+    assert told(sf.read(table, schema, engine="spark")) == expected
+
+
+@pytest.mark.parametrize("way", ["by numbers of rows", "by codes"])
+def test_spark_runs_no_more_jobs_for_more_columns(
+    spark: Any, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All columns' values come in one job, and few of them need one table of codes."""
+    frame = spark.createDataFrame(census(300, seed=2))
+    if way == "by codes":
+        monkeypatch.setattr(scanning, "MANY_ROWS", 0)
+        monkeypatch.setattr(scanning, "MANY_TUPLES", -1)
+    else:
+        monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
+        monkeypatch.setattr(row_numbers, "_UNALIKE", 0.0)
+    run = []
+    for columns in (["sex", "marital"], ["sex", "marital", "education", "work"]):
+        before = jobs_run(spark)
+        assert sf.read(frame, sf.Schema(quasi=columns)).people == 300
+        run.append(jobs_run(spark) - before)
+    assert run[0] == run[1]
+    assert run[0] <= JOBS[way]
 
 
 @pytest.mark.parametrize("name", ["count and weight", "person"])

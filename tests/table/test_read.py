@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.counts import row_numbers
 from sfumato.counts import scan as scan_module
 from sfumato.engines.reading import Reading
 from sfumato.release.release import as_it_stands
@@ -282,10 +283,10 @@ def test_the_sorted_way_counts_what_the_raw_way_counts(rows, looked_at) -> None:
     rows = list(dict.fromkeys(rows))
     raw = sf.read(as_table(rows), schema, threads=1)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan_module, "SORTED_ROWS", 0)
-        patch.setattr(scan_module, "_LOOKED_AT", looked_at)
+        patch.setattr(row_numbers, "SORTED_ROWS", 0)
+        patch.setattr(row_numbers, "_LOOKED_AT", looked_at)
         patch.setattr(scan_module, "_raw", None)
-        patch.setattr(scan_module, "_UNALIKE", 0.0)
+        patch.setattr(row_numbers, "_UNALIKE", 0.0)
         found = sf.read(as_table(rows), schema, threads=1)
     for name in ("codes", "values", "n"):
         assert (getattr(found.counts, name) == getattr(raw.counts, name)).all()
@@ -299,8 +300,8 @@ def test_rows_that_are_mostly_alike_are_grouped_and_not_sorted() -> None:
     table = pa.table({"age": [1, 2] * 10, "s": ["x"] * 20})
     schema = sf.Schema(quasi=["age"], sensitive="s")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scan_module, "SORTED_ROWS", 0)
-        patch.setattr(scan_module, "_row_numbers", None)
+        patch.setattr(row_numbers, "SORTED_ROWS", 0)
+        patch.setattr(row_numbers, "_row_numbers", None)
         assert sf.read(table, schema).counts.n.tolist() == [10, 10]
 
 

@@ -4,20 +4,18 @@ Three ways, same result. *Raw*: group by the values as they stand and encode the
 the domains come out of the same scan. *Coded* (`store`): fetch each column's distinct values,
 join their codes inside the SELECT and group by these; needed when distinct tuples number in the
 millions (raw text keys take three times the memory), when rows must first be gathered by person,
-and when the counts themselves may not fit in memory. *Sorted*: where nearly every row is a tuple of
-its own, grouping saves nothing; the engine makes one number of each row, and sorted numbers are
-counted in a fraction of the time. The choice is by expected distinct tuples; no table of encoded
-rows is ever written.
+and when the counts themselves may not fit in memory. *Sorted* (`row_numbers`): where nearly every
+row is a tuple of its own, grouping saves nothing. The choice is by expected distinct tuples; no
+table of encoded rows is ever written.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from math import prod
+from dataclasses import replace
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from sfumato.counts.columns import (
     Coding,
@@ -34,21 +32,25 @@ from sfumato.counts.columns import (
     measures,
     weight_of,
 )
-from sfumato.counts.counts import Attribute, Counts, TableCounts, begin_runs, rank_rows
+from sfumato.counts.counts import Attribute, Counts, TableCounts, rank_rows
+from sfumato.counts.row_numbers import (
+    NUMBER_BITS,
+    Digit,
+    by_distinct,
+    count_sorted,
+    is_plain,
+    join_numbers,
+    join_table,
+    values_of,
+)
 from sfumato.counts.stored import SMALL, StoredCounts, bytes_for
-from sfumato.counts.value_sets import is_list_type
 from sfumato.engines.base import Engine, Source, fresh, named, quote, select
 from sfumato.errors import InputError, ResourceError
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import Codes
 from sfumato.schema.roles import Schema
 
 MANY_ROWS = 4_000_000
 MANY_TUPLES = 1_000_000
-SORTED_ROWS = 250_000  # from which rows that are nearly all different are sorted, not grouped
-_LOOKED_AT = 1 << 16  # rows that tell whether they are, and nearly all values of their columns
-_UNALIKE = 0.5  # the share of them that is different, if they are
-_AT_ONCE = 1 << 16  # numbers that stay in a processor's cache while they are taken apart
-_WIDE = 1 << 62  # numbers that a BIGINT holds
 
 
 def scan(engine: Engine, source: Source, schema: Schema, coding: Coding = domain_of) -> TableCounts:
@@ -65,8 +67,8 @@ def scan(engine: Engine, source: Source, schema: Schema, coding: Coding = domain
     large = beyond or source.rows >= MANY_ROWS
     by_person = schema.person is not None and not source.one_each
     counts: TableCounts | None = None
-    if not beyond and _is_plain(engine, source, schema):
-        counts = _sorted_rows(engine, source, schema, coding)
+    if not beyond and is_plain(source, schema):
+        counts = count_sorted(engine, source, schema, coding)
     if counts is not None:
         pass
     elif by_person or beyond or (large and _many_tuples(engine, source, schema)):
@@ -157,7 +159,7 @@ def _raw(engine: Engine, source: Source, schema: Schema, coding: Coding) -> Coun
         select([*named_keys, *measures(source, schema)], source.name, group=listed)
     )
     with ThreadPoolExecutor() as pool:
-        cells = list(pool.map(_by_distinct, (table.column(f"k{at}") for at in range(len(listed)))))
+        cells = list(pool.map(by_distinct, (table.column(f"k{at}") for at in range(len(listed)))))
     columns = {
         name: encode(name, array, source, schema, coding)
         for name, array in zip(keys(schema), cells, strict=True)
@@ -188,146 +190,6 @@ def _raw(engine: Engine, source: Source, schema: Schema, coding: Coding) -> Coun
     return counts.compact()
 
 
-def _by_distinct(cells: pa.ChunkedArray) -> pa.Array:
-    """A column's cells by number of their distinct value; lists as they are."""
-    array = cells.combine_chunks()
-    if pa.types.is_dictionary(array.type) or is_list_type(array.type):
-        return array
-    return array.dictionary_encode(null_encoding="encode")
-
-
-# -- the sorted way: one number a row -------------------------------------------------------------
-#
-# Values are numbered by those of the first rows. A row with another one has no number and does not
-# come; if one is missed, the others are asked for and rows are numbered once more.
-
-
-def _is_plain(engine: Engine, source: Source, schema: Schema) -> bool:
-    """Whether rows are people who have one value each, and there are many of them."""
-    return (
-        engine.embedded
-        and source.rows >= SORTED_ROWS
-        and not source.untyped
-        and schema.person is None
-        and schema.count is None
-        and schema.weight is None
-        and not any(has_lists(source, schema, name) for name in keys(schema))
-    )
-
-
-def _sorted_rows(engine: Engine, source: Source, schema: Schema, coding: Coding) -> Counts | None:
-    """The people of rows that are nearly all different; None where they are not."""
-    names = keys(schema)
-    listed = [named(source.column(name), f"k{at}") for at, name in enumerate(names)]
-    some = engine.fetch(f"{select(listed, source.name)} LIMIT {_LOOKED_AT}")
-    first = [_by_distinct(column) for column in some.columns]
-    sizes = [len(column.dictionary) for column in first]
-    _, different = rank_rows([column.indices.to_numpy() for column in first], sizes)
-    if len(different) < _UNALIKE * some.num_rows:
-        return None
-    values = [_in_order(column.dictionary) for column in first]
-    numbers = _row_numbers(engine, source, schema, values)
-    if numbers is not None and len(numbers) < source.rows:
-        values = _with_missed(engine, source, schema, values)
-        numbers = _row_numbers(engine, source, schema, values)
-    if numbers is None or len(numbers) != source.rows:
-        return None
-    numbers.sort()
-    begins = np.flatnonzero(begin_runs(numbers))
-    columns = [
-        KeyColumn(*coding(name, raw, source, schema))
-        for name, raw in zip(names, values, strict=True)
-    ]
-    codes = _taken_apart(numbers[begins], [column.codes for column in columns])
-    quasi, judged = len(schema.quasi), len(schema.judged)
-    counts = Counts(
-        quasi=tuple(column.domain for column in columns[:quasi]),
-        sensitive=tuple(Attribute(column.domain) for column in columns[quasi:judged]),
-        codes=codes[:quasi],
-        values=codes[quasi:judged],
-        n=np.diff(begins, append=len(numbers)),
-        protect=(columns[judged].domain, codes[judged]) if schema.protect else None,
-    )
-    in_order = all((np.diff(column.codes) > 0).all() for column in columns)
-    return counts if in_order else counts.compact()
-
-
-def _in_order(values: pa.Array) -> pa.Array:
-    """As most domains have them, so that tuples come in the order of their codes."""
-    kind = values.type
-    if pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind):
-        return values.take(pc.sort_indices(values))
-    return values
-
-
-def _numbered(
-    engine: Engine, source: Source, schema: Schema, values: list[pa.Array], brought: list[str]
-) -> list[tuple[str, str, str]]:
-    """Of each key column: its SQL expression, the table of its values, and the join with that."""
-    found = []
-    for name, raw in zip(keys(schema), values, strict=True):
-        key = key_of(engine, source, schema, name, source.name)
-        number = np.arange(len(raw), dtype=np.int32)
-        join, _ = _joined(engine, "", key, raw, number, brought)
-        found.append((key, brought[-1], join))
-    return found
-
-
-def _row_numbers(
-    engine: Engine, source: Source, schema: Schema, values: list[pa.Array]
-) -> Ints | None:
-    """One number for each row that has none but these values; None where they are too many."""
-    if prod(len(raw) for raw in values) >= _WIDE:
-        return None
-    brought: list[str] = []
-    numbered = _numbered(engine, source, schema, values, brought)
-    number = "CAST(0 AS BIGINT)"
-    for (_, table, _), raw in zip(numbered, values, strict=True):
-        number = f"({number}) * {len(raw)} + {table}.sfumato_code"
-    joins = source.name + "".join(join for _, _, join in numbered)
-    fetched = engine.fetch(select([named(number, "v")], joins)).column(0).to_numpy()
-    for table in brought:
-        engine.drop(table)
-    numbers: Ints = fetched.astype(np.int64, copy=not fetched.flags.writeable)
-    return numbers
-
-
-def _with_missed(
-    engine: Engine, source: Source, schema: Schema, values: list[pa.Array]
-) -> list[pa.Array]:
-    """All values of all columns, of which some are known."""
-    brought: list[str] = []
-    whole = []
-    numbered = _numbered(engine, source, schema, values, brought)
-    for (key, table, join), raw in zip(numbered, values, strict=True):
-        left = f"{source.name} LEFT{join}"
-        missed = engine.fetch(
-            f"{select([named(key, 'v')], left)} WHERE {table}.sfumato_code IS NULL GROUP BY {key}"
-        )
-        both = pa.chunked_array([raw, *missed.column(0).chunks], raw.type)
-        whole.append(_in_order(both.combine_chunks()))
-    for table in brought:
-        engine.drop(table)
-    return whole
-
-
-def _taken_apart(numbers: Ints, codes_of: list[Codes]) -> Codes:
-    """The code of each column, by the numbers of rows."""
-    codes = np.empty((len(codes_of), len(numbers)), dtype=np.int32)
-
-    def take_apart(start: int) -> None:
-        rest = numbers[start : start + _AT_ONCE]
-        for place in range(len(codes_of) - 1, -1, -1):
-            higher = rest // len(codes_of[place])
-            digits = rest - higher * len(codes_of[place])
-            codes_of[place].take(digits, out=codes[place, start : start + len(rest)], mode="clip")
-            rest = higher
-
-    with ThreadPoolExecutor() as pool:
-        list(pool.map(take_apart, range(0, len(numbers), _AT_ONCE)))
-    return codes
-
-
 # -- the coded way: codes joined inside the SELECT, distinct tuples kept by the engine -------------
 #
 # Each column's distinct values are fetched and coded here; the engine joins the codes to its rows
@@ -340,30 +202,33 @@ def store(
 ) -> StoredCounts:
     """Count the people of a source and leave the counts with the engine."""
     brought: list[str] = []  # tables that are not needed once people are counted
-    columns, joins, where = join_codes(engine, source, schema, brought, coding, large=large)
-    extra, people = 0, ""
-    summed = measures(source, schema)
-    if schema.person is not None and not source.one_each:
-        joins, where, people = _by_person(
-            engine, source, schema, joins, columns, where, brought, large=large
-        )
-        extra = int(
-            engine.fetch(f"SELECT COUNT(*) - COUNT(DISTINCT person) AS s FROM {people}")
-            .column(0)[0]
-            .as_py()
-        )
-        summed = [named("CAST(COUNT(*) AS BIGINT)", "n")]
-        summed += [named("SUM(w)", "w")] if schema.weight is not None else []
+    joins, cells = _key_cells(engine, source, schema, brought, coding, large=large, kept=False)
+    columns = {name: column for name, (column, _) in cells.items()}
     called = {name: f"q{place}" for place, name in enumerate(schema.quasi)}
     called |= {name: f"s{place}" for place, name in enumerate(schema.sensitive)}
     if schema.protect:
         called[schema.protect] = "p"
-    group = [
-        f"CAST({where[name]} AS {'SMALLINT' if columns[name].size <= SMALL else 'INT'})"
-        for name in called
-    ]
-    listed = [named(key, called[name]) for name, key in zip(called, group, strict=True)]
-    tuples = select([*listed, *summed], joins, group=group)
+    extra, people, listed = 0, "", []
+    summed = measures(source, schema)
+    by_person = schema.person is not None and not source.one_each
+    tuples = None
+    if not (by_person or engine.embedded):
+        tuples = _grouped_by_number(engine, joins, cells, called, summed, brought)
+    if tuples is None:
+        where: dict[str, str] = {}
+        for name, (_, digit) in cells.items():
+            joins, where[name] = join_table(engine, joins, [digit], brought)
+        if by_person:
+            joins, where, people = _by_person(
+                engine, source, schema, joins, columns, where, brought, large=large
+            )
+            counted = f"SELECT COUNT(*) - COUNT(DISTINCT person) AS s FROM {people}"
+            extra = int(engine.fetch(counted).column(0)[0].as_py())
+            summed = [named("CAST(COUNT(*) AS BIGINT)", "n")]
+            summed += [named("SUM(w)", "w")] if schema.weight is not None else []
+        group = [f"CAST({where[name]} AS {_width(columns[name])})" for name in called]
+        listed = [named(key, called[name]) for name, key in zip(called, group, strict=True)]
+        tuples = select([*listed, *summed], joins, group=group)
     name = fresh("tuples")
     # A pre-aggregated row of 0 people describes nobody.
     engine.materialize(name, f"SELECT * FROM ({tuples}) AS counted WHERE n > 0", large=large)
@@ -395,6 +260,38 @@ def store(
     )
 
 
+def _width(column: KeyColumn) -> str:
+    return "SMALLINT" if column.size <= SMALL else "INT"
+
+
+def _grouped_by_number(
+    engine: Engine,
+    relation: str,
+    cells: Mapping[str, tuple[KeyColumn, Digit]],
+    called: Mapping[str, str],
+    summed: list[str],
+    brought: list[str],
+) -> str | None:
+    """SQL of the distinct tuples, grouped by one number each; None where they are too many.
+
+    To engines that bring rows together over a network one number is less to carry and to compare
+    than a code for each column.
+    """
+    bits = {name: max((column.size - 1).bit_length(), 1) for name, (column, _) in cells.items()}
+    if sum(bits.values()) > NUMBER_BITS:
+        return None
+    digits = [replace(digit, size=1 << bits[name]) for name, (_, digit) in cells.items()]
+    joins, number = join_numbers(engine, relation, digits, brought)
+    grouped = select([named(number, "v"), *summed], joins, group=[number])
+    listed, shift = [], sum(bits.values())
+    for name, (column, _) in cells.items():
+        shift -= bits[name]
+        code = f"(v >> {shift}) & {(1 << bits[name]) - 1}"
+        listed.append(named(f"CAST({code} AS {_width(column)})", called[name]))
+    sums = ["n", *(["w"] if len(summed) > 1 else [])]
+    return select([*listed, *sums], f"({grouped}) AS numbered")
+
+
 def join_codes(
     engine: Engine,
     source: Source,
@@ -409,7 +306,27 @@ def join_codes(
 
     `kept`: the rows have the kept columns too. `brought` gets the names of tables made for this.
     """
-    relation, where = source.name, dict.fromkeys(keys(schema), "")
+    joins, cells = _key_cells(engine, source, schema, brought, coding, large=large, kept=kept)
+    columns: dict[str, KeyColumn] = {}
+    where: dict[str, str] = {}
+    for name, (column, digit) in cells.items():
+        columns[name] = column
+        joins, where[name] = join_table(engine, joins, [digit], brought)
+    return columns, joins, where
+
+
+def _key_cells(
+    engine: Engine,
+    source: Source,
+    schema: Schema,
+    brought: list[str],
+    coding: Coding,
+    *,
+    large: bool,
+    kept: bool,
+) -> tuple[str, dict[str, tuple[KeyColumn, Digit]]]:
+    """The relation that holds the rows; of each key column its domain, and its cells by code."""
+    relation, names = source.name, keys(schema)
     if source.untyped:  # parse a text file once, not once a column
         relation = fresh("parsed")
         brought.append(relation)
@@ -417,32 +334,12 @@ def join_codes(
         needed = [name for role, name in schema.roles() if role not in left_out]
         parsed = select([source.column(name) for name in needed], source.name)
         engine.materialize(relation, parsed, large=large)
-    columns: dict[str, KeyColumn] = {}
-    joins = relation
-    for name in where:
-        key = key_of(engine, source, schema, name, relation)
-        raw = engine.fetch(select([named(key, "v")], relation, group=[key])).column(0)
-        columns[name] = encode_distinct(name, raw.combine_chunks(), source, schema, coding)
-        joins, where[name] = _joined(engine, joins, key, raw, columns[name].codes, brought)
-    return columns, joins, where
-
-
-def _joined(
-    engine: Engine,
-    joins: str,
-    key: str,
-    raw: pa.ChunkedArray | pa.Array,
-    codes: Codes,
-    brought: list[str],
-) -> tuple[str, str]:
-    """SQL of the rows with one more column's codes, and where the code is."""
-    table = fresh("codes")
-    brought.append(table)
-    # Names that no column of the rows they are joined to will have.
-    coded = {"sfumato_value": raw, "sfumato_code": pa.array(codes, pa.int32())}
-    engine.put(table, pa.table(coded))
-    joins += f" JOIN {table} ON {key} IS NOT DISTINCT FROM {table}.sfumato_value"
-    return joins, f"{table}.sfumato_code"
+    listed = [key_of(engine, source, schema, name, relation) for name in names]
+    cells: dict[str, tuple[KeyColumn, Digit]] = {}
+    for name, key, raw in zip(names, listed, values_of(engine, relation, listed), strict=True):
+        column = encode_distinct(name, raw, source, schema, coding)
+        cells[name] = column, Digit(key, raw, column.codes, column.size)
+    return relation, cells
 
 
 def _by_person(
@@ -481,5 +378,6 @@ def _by_person(
         raw = engine.fetch(select([named(key, "v")], people, group=[key])).column(0)
         lists = raw.combine_chunks()
         columns[name] = gather(columns[name], lists, repeated=repeated)
-        gathered, by_name[name] = _joined(engine, gathered, key, raw, columns[name].codes, brought)
+        digit = Digit(key, lists, columns[name].codes, columns[name].size)
+        gathered, by_name[name] = join_table(engine, gathered, [digit], brought)
     return gathered, by_name, people

@@ -1,0 +1,258 @@
+"""One number a row, which tells its values in all key columns.
+
+Where nearly every row is a tuple of its own, grouping saves nothing: the engine makes one number of
+each row, and sorted numbers are counted in a fraction of the time. Values are numbered by those of
+the first rows. A row with another one has no number and does not come; if one is missed, the
+others are asked for and rows are numbered once more.
+
+Neighbouring columns of few values share a table of codes, one row for each combination: a join
+less is a look-up less for every row, which counts where the engine is Spark.
+
+Stands apart: how rows become numbers; `scan` chooses between this and other ways to count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from sfumato.counts.columns import Coding, KeyColumn, has_lists, key_of, keys
+from sfumato.counts.counts import Attribute, Counts, begin_runs, rank_rows
+from sfumato.counts.value_sets import is_list_type
+from sfumato.engines.base import Engine, Source, fresh, named, select
+from sfumato.numbers import Codes, Ints
+from sfumato.schema.roles import Schema
+
+SORTED_ROWS = 250_000  # from which rows that are nearly all different are sorted, not grouped
+NUMBER_BITS = 62  # of numbers that a BIGINT holds
+_LOOKED_AT = 1 << 16  # rows that tell whether they are, and nearly all values of their columns
+_UNALIKE = 0.5  # the share of them that is different, if they are
+_AT_ONCE = 1 << 16  # numbers that stay in a processor's cache while they are taken apart
+_SHARED = 1 << 13  # combinations of values that columns may share a table of codes for
+
+
+@dataclass(frozen=True)
+class Digit:
+    """A column's place in the number of a row.
+
+    `key` is its SQL expression, `codes` the digit of each of its distinct cells `raw`, all below
+    `size`.
+    """
+
+    key: str
+    raw: pa.Array
+    codes: Codes
+    size: int
+
+    def equal(self, value: str) -> str:
+        """SQL condition: a row's cell is one of ours; without a missing one, = is less work."""
+        if self.raw.null_count or pa.types.is_nested(self.raw.type):
+            return f"{self.key} IS NOT DISTINCT FROM {value}"
+        return f"{self.key} = {value}"
+
+
+def values_of(engine: Engine, relation: str, listed: Sequence[str]) -> list[pa.Array]:
+    """The distinct cells of each of some SQL expressions.
+
+    An engine of its own, to which every query is a job that must be planned and sent round, is
+    asked for all of them at once.
+    """
+    if engine.embedded or len(listed) == 1:
+        asked = [select([named(key, "v")], relation, group=[key]) for key in listed]
+        return [engine.fetch(query).column(0).combine_chunks() for query in asked]
+    places = range(len(listed))
+    cells = select([named(key, f"v{at}") for at, key in enumerate(listed)], relation)
+    asked_for = [f"v{at}" for at in places]
+    # A missing value is one of its column's, or stands for a column of which this row tells none.
+    others = [named(f"CAST(GROUPING(v{at}) AS INT)", f"other{at}") for at in places]
+    sets = ", ".join(f"(v{at})" for at in places)
+    rows = engine.fetch(
+        f"{select([*asked_for, *others], f'({cells}) AS cells')} GROUP BY GROUPING SETS ({sets})"
+    )
+    own = (pc.equal(rows.column(f"other{at}"), 0) for at in places)
+    return [
+        rows.column(f"v{at}").filter(mask).combine_chunks()
+        for at, mask in zip(places, own, strict=True)
+    ]
+
+
+def join_numbers(
+    engine: Engine, relation: str, digits: Sequence[Digit], brought: list[str]
+) -> tuple[str, str]:
+    """SQL of the rows with their codes, and of the one number that all of them make."""
+    number = "CAST(0 AS BIGINT)"
+    for together in _shared(digits):
+        relation, code = join_table(engine, relation, together, brought)
+        number = f"({number}) * {prod(digit.size for digit in together)} + {code}"
+    return relation, number
+
+
+def _shared(digits: Sequence[Digit]) -> Iterator[list[Digit]]:
+    """Neighbours, so that the number is the same as that of columns each for itself."""
+    together: list[Digit] = []
+    for digit in digits:
+        combinations = prod(len(other.raw) for other in together) * len(digit.raw)
+        if together and combinations > _SHARED:
+            yield together
+            together = []
+        together.append(digit)
+    if together:
+        yield together
+
+
+def join_table(
+    engine: Engine, relation: str, together: Sequence[Digit], brought: list[str]
+) -> tuple[str, str]:
+    """SQL of the rows with the code of some columns' combination, and where that is."""
+    table = fresh("codes")
+    brought.append(table)
+    places = np.indices([len(digit.raw) for digit in together]).reshape(len(together), -1)
+    codes: Ints = np.zeros(places.shape[1], dtype=np.int64)
+    # Names that no column of the rows they are joined to will have.
+    coded, equal = {}, []
+    for at, (digit, place) in enumerate(zip(together, places, strict=True)):
+        coded[f"sfumato_value{at}"] = digit.raw.take(pa.array(place))
+        codes = codes * digit.size + digit.codes[place]
+        equal.append(digit.equal(f"{table}.sfumato_value{at}"))
+    kind = pa.int32() if prod(digit.size for digit in together) < 1 << 31 else pa.int64()
+    engine.put(table, pa.table({**coded, "sfumato_code": pa.array(codes).cast(kind)}))
+    return f"{relation} JOIN {table} ON {' AND '.join(equal)}", f"{table}.sfumato_code"
+
+
+def is_plain(source: Source, schema: Schema) -> bool:
+    """Whether rows are people who have one value each, and there are many of them."""
+    return (
+        source.rows >= SORTED_ROWS
+        and not source.untyped
+        and schema.person is None
+        and schema.count is None
+        and schema.weight is None
+        and not any(has_lists(source, schema, name) for name in keys(schema))
+    )
+
+
+def count_sorted(engine: Engine, source: Source, schema: Schema, coding: Coding) -> Counts | None:
+    """The people of rows that are nearly all different; None where they are not."""
+    names = keys(schema)
+    listed = [named(source.column(name), f"k{at}") for at, name in enumerate(names)]
+    some = engine.fetch(f"{select(listed, source.name)} LIMIT {_LOOKED_AT}")
+    first = [by_distinct(column) for column in some.columns]
+    sizes = [len(column.dictionary) for column in first]
+    _, different = rank_rows([column.indices.to_numpy() for column in first], sizes)
+    if len(different) < _UNALIKE * some.num_rows:
+        return None
+    values = [_in_order(column.dictionary) for column in first]
+    numbers = _row_numbers(engine, source, schema, values)
+    if numbers is not None and len(numbers) < source.rows:
+        values = _with_missed(engine, source, schema, values)
+        numbers = _row_numbers(engine, source, schema, values)
+    if numbers is None or len(numbers) != source.rows:
+        return None
+    numbers.sort()
+    begins = np.flatnonzero(begin_runs(numbers))
+    columns = [
+        KeyColumn(*coding(name, raw, source, schema))
+        for name, raw in zip(names, values, strict=True)
+    ]
+    codes = _taken_apart(numbers[begins], [column.codes for column in columns])
+    quasi, judged = len(schema.quasi), len(schema.judged)
+    counts = Counts(
+        quasi=tuple(column.domain for column in columns[:quasi]),
+        sensitive=tuple(Attribute(column.domain) for column in columns[quasi:judged]),
+        codes=codes[:quasi],
+        values=codes[quasi:judged],
+        n=np.diff(begins, append=len(numbers)),
+        protect=(columns[judged].domain, codes[judged]) if schema.protect else None,
+    )
+    in_order = all((np.diff(column.codes) > 0).all() for column in columns)
+    return counts if in_order else counts.compact()
+
+
+def by_distinct(cells: pa.ChunkedArray) -> pa.Array:
+    """A column's cells by number of their distinct value; lists as they are."""
+    array = cells.combine_chunks()
+    if pa.types.is_dictionary(array.type) or is_list_type(array.type):
+        return array
+    return array.dictionary_encode(null_encoding="encode")
+
+
+def _in_order(values: pa.Array) -> pa.Array:
+    """As most domains have them, so that tuples come in the order of their codes."""
+    kind = values.type
+    if pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind):
+        return values.take(pc.sort_indices(values))
+    return values
+
+
+def _places(
+    engine: Engine, source: Source, schema: Schema, values: Sequence[pa.Array]
+) -> list[Digit]:
+    """Of each key column its values, numbered as they stand."""
+    listed = (key_of(engine, source, schema, name, source.name) for name in keys(schema))
+    return [
+        Digit(key, raw, np.arange(len(raw), dtype=np.int32), len(raw))
+        for key, raw in zip(listed, values, strict=True)
+    ]
+
+
+def _row_numbers(
+    engine: Engine, source: Source, schema: Schema, values: Sequence[pa.Array]
+) -> Ints | None:
+    """One number for each row that has none but these values; None where they are too many."""
+    if prod(len(raw) for raw in values) >= 1 << NUMBER_BITS:
+        return None
+    brought: list[str] = []
+    digits = _places(engine, source, schema, values)
+    joins, number = join_numbers(engine, source.name, digits, brought)
+    fetched = engine.fetch(select([named(number, "v")], joins)).column(0).to_numpy()
+    for table in brought:
+        engine.drop(table)
+    numbers: Ints = fetched.astype(np.int64, copy=not fetched.flags.writeable)
+    return numbers
+
+
+def _with_missed(
+    engine: Engine, source: Source, schema: Schema, values: Sequence[pa.Array]
+) -> list[pa.Array]:
+    """All values of all columns, of which some are known."""
+    digits = _places(engine, source, schema, values)
+    if not engine.embedded:
+        return [
+            _in_order(raw)
+            for raw in values_of(engine, source.name, [digit.key for digit in digits])
+        ]
+    brought: list[str] = []
+    whole = []
+    for digit in digits:
+        left, code = join_table(engine, f"{source.name} LEFT", [digit], brought)
+        missed = engine.fetch(
+            f"{select([named(digit.key, 'v')], left)} WHERE {code} IS NULL GROUP BY {digit.key}"
+        )
+        both = pa.chunked_array([digit.raw, *missed.column(0).chunks], digit.raw.type)
+        whole.append(_in_order(both.combine_chunks()))
+    for table in brought:
+        engine.drop(table)
+    return whole
+
+
+def _taken_apart(numbers: Ints, codes_of: list[Codes]) -> Codes:
+    """The code of each column, by the numbers of rows."""
+    codes = np.empty((len(codes_of), len(numbers)), dtype=np.int32)
+
+    def take_apart(start: int) -> None:
+        rest = numbers[start : start + _AT_ONCE]
+        for place in range(len(codes_of) - 1, -1, -1):
+            higher = rest // len(codes_of[place])
+            digits = rest - higher * len(codes_of[place])
+            codes_of[place].take(digits, out=codes[place, start : start + len(rest)], mode="clip")
+            rest = higher
+
+    with ThreadPoolExecutor() as pool:
+        list(pool.map(take_apart, range(0, len(numbers), _AT_ONCE)))
+    return codes

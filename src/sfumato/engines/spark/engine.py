@@ -68,7 +68,7 @@ class Spark:
         self._session = session
         self._prefix = f"sfumato_{secrets.token_hex(4)}"
         self._tables: dict[str, str] = {}  # views by the names that SQL has for them
-        self._kept: dict[str, list[DataFrame]] = {}  # in Spark's memory or on its disks
+        self._kept: dict[str, list[DataFrame]] = {}  # parts of views that Spark keeps
         self._opened: dict[str, Opened] = {}
         self._marks = itertools.count()
         forget = weakref.finalize(self, _forget, session, self._tables, self._kept)
@@ -105,7 +105,9 @@ class Spark:
             frame = self._frame(select)
             _keep(frame, large=large)
         self.drop(name)
-        self._view(name, frame, [frame])
+        # What is kept goes with the view: under Connect a frame is a query that is looked up anew
+        # when it is let go, and what it was made of may be dropped by then.
+        self._view(name, frame)
 
     def append(self, name: str, table: pa.Table) -> None:
         before = self._kept.get(name, [])

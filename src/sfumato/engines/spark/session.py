@@ -109,10 +109,7 @@ def _in_our_words(error: Exception, label: str, sql: str) -> SfumatoError:
             f"Spark does not find {label}; every machine of a cluster must see it under one path"
         )
     if tells(_HELD_FOR_ONE):
-        return InputError(
-            f"{label} has columns whose names differ only in case, which Spark holds for one; "
-            "rename them, or use the engine duckdb"
-        )
+        return names_held_for_one(label)
     if tells(_OF_NO_TYPE):
         return InputError(
             f"{label} has a column of a type that Spark does not read (such as nanoseconds, "
@@ -122,6 +119,13 @@ def _in_our_words(error: Exception, label: str, sql: str) -> SfumatoError:
         return InputError(f"{label} cannot be read as the file its name says it is")
     condition = getattr(error, "getCondition", lambda: None)()
     return refused("Spark", condition or type(error).__name__, label, sql)
+
+
+def names_held_for_one(label: str) -> InputError:
+    return InputError(
+        f"{label} has columns whose names differ only in case, which Spark holds for one; "
+        "rename them, or use the engine duckdb"
+    )
 
 
 # The Java that Spark is to run on: found as Spark finds it, of a version that Spark runs on.
@@ -191,7 +195,7 @@ def open_session(master: str | None, memory: int, spill: Path | None) -> SparkSe
         running = _running()
         if running is None:
             return _start(master or "local[*]", memory, spill)
-    there = running.sparkContext.master
+    there = "a Connect server" if is_connect(running) else running.sparkContext.master
     if master not in (None, there):
         raise InputError(
             f"this process runs a Spark session on {there} already, and can have only one; leave "
@@ -200,11 +204,17 @@ def open_session(master: str | None, memory: int, spill: Path | None) -> SparkSe
     return running
 
 
+def is_connect(session: SparkSession) -> bool:
+    """Whether a session is one of Spark Connect, which has no Java in this process."""
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
 def _running() -> SparkSession | None:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
+    from pyspark.sql.utils import is_remote
 
-    if SparkContext._active_spark_context is None:
+    if SparkContext._active_spark_context is None and not is_remote():
         return None
     return SparkSession.getActiveSession() or SparkSession.builder.getOrCreate()
 

@@ -35,6 +35,7 @@ from sfumato.engines.files import (
 from sfumato.engines.form import FileForm
 from sfumato.engines.reading import Reading
 from sfumato.engines.spark.dialect import literal, to_spark
+from sfumato.engines.spark.session import is_connect, names_held_for_one
 from sfumato.engines.textfile import TextFile, inspect_text
 from sfumato.errors import InputError
 
@@ -233,6 +234,8 @@ def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None
         fields = _fields_of_all(parts)
         rows = sum(pq.read_metadata(file).num_rows for file in parts.files)
         if _collide(fields):
+            if is_connect(session):  # rows cannot be moved from a session beside it
+                raise names_held_for_one(parts.label)
             reader = _of_exact_names(session)
     partition_columns = [] if parts.folder is None else partition_values(parts.folder, parts.files)
     values = list(dict.fromkeys(tuple(values.items()) for values in partition_columns)) or [()]

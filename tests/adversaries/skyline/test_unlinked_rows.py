@@ -164,6 +164,8 @@ def test_the_skyline_is_what_the_criterion_says_of_every_point(seed: int) -> Non
     maximal = sorted(point for point in safe if not safe & above(point))
     assert list(found.points) == maximal
     assert found.case == "rows"
+    assert found.bounds == tuple(max(point[axis] for point in maximal) for axis in range(3))
+    assert not found.cut
     for point in POINTS:
         code = np.array([release.groups.values.index(value)])
         by_criterion = rows_breach(release, release.groups, code, np.array([point]))

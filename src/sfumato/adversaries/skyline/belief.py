@@ -101,9 +101,10 @@ def belief(
     """How sure somebody is that `target` has `value`, who knows all of `knowing`: a fraction.
 
     `target` is a mapping from quasi-identifiers to values (those that are left out are unknown), a
-    name of `people`, or the number of a record of `table`. Facts are `Has`, `Lacks` and `Implies`,
-    or texts: "not cancer", "Gary has flu", "if Ann has flu so has he". People of `Groups` that
-    publish nothing are told by their group: {"group": 0}.
+    name of `people`, or the number of a record of `table`; where people have several rows, a list
+    of mappings, or a record that stands for all rows of its owner: asked is any of them. Facts are
+    `Has`, `Lacks` and `Implies`, or texts: "not cancer", "Gary has flu", "if Ann has flu so has
+    he". People of `Groups` that publish nothing are told by their group: {"group": 0}.
     """
     asked, facts = _asked(release, target, value, knowing, people, table, sensitive)
     return asked.answer(facts)

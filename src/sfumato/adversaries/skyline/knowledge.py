@@ -309,7 +309,7 @@ def knowledge_skyline(
     described = (value, judged_groups.attribute, float(confidence), given)
     judged: ListShapes | _LooseValues | RowsOfValue
     if rows is not None:
-        judged = RowsOfValue(rows, target)
+        judged = RowsOfValue(rows, target, limit)
     elif given == "lists":
         judged = ListShapes.of(judged_groups, target, most)
     else:

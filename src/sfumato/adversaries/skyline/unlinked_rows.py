@@ -23,6 +23,7 @@ counts as certain.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -183,6 +184,7 @@ class RowsOfValue:
 
     questions: RowQuestions
     code: int
+    confidence: Fraction
 
     def __len__(self) -> int:
         """In how many groups rows say it."""
@@ -194,9 +196,22 @@ class RowsOfValue:
         return len(np.unique(self.questions.rows.indices)) - 1
 
     def bounds(self, values: int) -> tuple[int, int, int]:
-        """No more can be known of so many values and of everybody else."""
+        """The largest l, k and m that are safe by themselves; -1 where not even none."""
         others = int(self.questions.people.many.sum()) - 1
-        return values, others, others
+        l, k, m = (  # noqa: E741  # the paper's names
+            self._alone(axis, most) for axis, most in enumerate((values, others, others))
+        )
+        return l, k, m
+
+    def _alone(self, axis: int, most: int) -> int:
+        """How far one kind of knowledge may go without the others: more is never safer."""
+
+        def unsafe(known: int) -> bool:
+            point = tuple(known if at == axis else 0 for at in range(3))
+            certainty = self.questions.ask(self.code, point)[0]
+            return bool(is_reached(certainty, self.confidence).any())
+
+        return bisect_left(range(most + 1), True, key=unsafe) - 1
 
     def safe(self, point: tuple[int, int, int], confidence: Fraction) -> bool:
         """Whether she stays below a confidence, whatever her facts."""

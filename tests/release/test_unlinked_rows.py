@@ -169,7 +169,7 @@ def test_what_is_judged_of_a_row_alone_says_so() -> None:
     relative, leakage = sf.audit(read, asked).findings
     assert relative.verdict.status == "violated"
     assert relative.verdict.of_row
-    assert relative.verdict.about == "diagnosis of a row"
+    assert relative.verdict.about == "ill of a row"
     assert leakage.verdict.status == "holds"
     with pytest.raises(sf.InputError, match="several groups"):
         sf.knowledge_skyline(table_as_published(read).groups, "HIV", 0.9)

@@ -479,4 +479,5 @@ ENTRY = CatalogueEntry(
     "audit with --table TABLE --earlier RELEASE, or run: sfumato attack intersect",
     "on request",
     ("composition",),
+    reads_several=True,
 )

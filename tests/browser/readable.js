@@ -23,6 +23,16 @@
     problems.add(`the page is ${wide} pixels too wide (${widest.slice(0, 3).map(where).join("; ")})`);
   }
 
+  /* The title of an axis stands beside its numbers, not on them. */
+  for (const chart of all ? document.querySelectorAll(".chart[data-drawn]") : []) {
+    for (const side of ["x", "y"]) {
+      const title = chart.querySelector(`.g-${side}title text`)?.getBoundingClientRect();
+      const covered = (mark) => title.left < mark.right && mark.left < title.right && title.top < mark.bottom && mark.top < title.bottom;
+      const marks = title ? [...chart.querySelectorAll(`.${side}tick text`)].map((mark) => mark.getBoundingClientRect()) : [];
+      if (marks.some(covered)) problems.add(`the title of an axis covers its numbers (${where(chart)})`);
+    }
+  }
+
   /* Colours as they are seen: what is half transparent lets through what is behind it. */
   const parse = (colour) => {
     const parts = colour.match(/[\d.]+(?:e-?\d+)?/g).map(Number);

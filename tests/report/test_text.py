@@ -116,6 +116,17 @@ def test_how_many_people_stands_beside_a_bound_too(sensitive: list[str]) -> None
     assert row.split()[-4:] == ["8.7%", "→", "≤100%", "≤1,234,567"]
 
 
+@pytest.mark.parametrize("adversaries", [5, 6, 7, 12])
+def test_the_worst_five_are_shown_where_more_could_be_told(adversaries: int) -> None:
+    """Three commands are read in a minute; a line more is no longer than to say that there is."""
+    rows = tuple((f"row {at}", at) for at in range(adversaries))
+    gist = Gist({"Next": "go"}, Sheet(("row", "number"), rows), most=5)
+    lines = gist_of(Document("d", "title", "about", (), gist=gist)).splitlines()
+    shown = [line for line in lines if line.startswith("row ")]
+    assert len(shown) - 1 == (adversaries if adversaries <= 6 else 5)  # beside the heading
+    assert (f"and {adversaries - 5} more; --verbose shows all" in lines) is (adversaries > 6)
+
+
 def test_what_is_too_much_gives_way_whole() -> None:
     """Columns from the last one, rows from the last one, words from the end; keys never."""
     rows = tuple((f"a row {at} of many words", "x" * 30, at) for at in range(60))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pyarrow as pa
 
 import sfumato as sf
 from sfumato.datasets.census import census, census_schema
+from sfumato.report.comparison import TakenFrom
 from sfumato.report.report import Report
 from sfumato.workflow.audit import attacks_on
 from sfumato.workflow.price import add_price
@@ -70,6 +72,17 @@ def priced() -> Report:
     policy = sf.Policy([sf.KAnonymity(20)], sf.Mondrian(), use=use)
     report = sf.audit(sf.anonymize(people(200), policy, seed=1), policy)
     return add_price(report, people(200), policy, asked=True)
+
+
+def taken() -> Report:
+    """A point of a comparison, with its map."""
+    policy = sf.Policy([sf.KAnonymity(5)], anonymizer=sf.Mondrian())
+    table = people(80)
+    compared = sf.compare(table, policy, {"k": [2, 5]}, ["loss"])
+    report = sf.audit(sf.anonymize(table, compared.outcomes[1].policy, seed=1), policy)
+    assert report.evidence is not None
+    evidence = replace(report.evidence, taken_from=TakenFrom("map.json", 2, compared))
+    return replace(report, evidence=evidence)
 
 
 def realistic() -> Report:
@@ -163,6 +176,7 @@ ZOO: dict[str, Callable[[], Report]] = {
         by_rules,
         best,
         priced,
+        taken,
         realistic,
         anatomy,
         centroids,

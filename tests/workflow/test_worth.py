@@ -26,6 +26,7 @@ def released(*criteria: sf.KAnonymity | sf.TCloseness, many: int = 300) -> tuple
 def test_nothing_is_said_where_much_is_left() -> None:
     report, _ = released(sf.KAnonymity(2))
     assert closing_words(report) == []
+    assert "But " not in report.short().text(80)
     assert report.costs["loss"] < 0.5
     kept, counts = costs_in_words(report)
     assert kept.endswith(f"of the detail is kept ({1 - report.costs['loss']:.0%})")
@@ -39,6 +40,12 @@ def test_a_release_of_stars_says_so_everywhere() -> None:
     assert words == f"No detail is left: {told}."
     assert told in report.to_html()
     assert "3 of 3 columns" in report.to_markdown()
+    first = report.document().first
+    assert first.reply == "By its policy, yes; but of what it told about people nothing is left."
+    for shown in (report.short(), report.brief()):  # on a terminal
+        assert shown.answer is not None
+        assert shown.answer.words.endswith(" But no detail is left.")
+        assert shown.answer.mood != "holds"
     assert json.loads(report.to_json())["warnings"] == [words]
     assert not any("% of the detail" in words for words in closing_words(report.public()))
     assert "More could be promised" not in report.to_markdown()

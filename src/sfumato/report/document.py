@@ -302,14 +302,15 @@ class FirstScreen:
 class Gist:
     """What a terminal tells of a document unless all of it is asked for.
 
-    One `table`, the worst first: of its columns the last ones give way where there is no room, but
-    for its keys; of its rows as many as there is room for. Then the `closing` lines, by what each
-    is about ("promised"): the answer comes last. `about` stands for the document's own.
+    One `table`, the worst first: where there is no room the last columns give way, but for its
+    keys, and the last rows above `most`. Then the `closing` lines, by what each is about
+    ("promised"): the answer comes last. `about` stands for the document's own.
     """
 
     closing: Mapping[str, str]
     table: Sheet | None = None
     about: str | None = None
+    most: int | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -475,8 +476,7 @@ def _chart(chart: Chart) -> dict[str, object]:
 
 
 def _series(series: Series) -> dict[str, object]:
-    names = ("x", "y", "z", "text", "labels", "strong")
-    given = {name: getattr(series, name) for name in names}
+    given = {name: getattr(series, name) for name in ("x", "y", "z", "text", "labels", "strong")}
     return {
         "name": series.name,
         **{name: list(values) for name, values in given.items() if values is not None},

@@ -135,7 +135,10 @@ def show_gist(document: Document, console: Console) -> None:
         if room < wanted:
             each -= 1
             room = min(wanted, LINES - around - _lines(foot, each))
-        table = _cut_table(gist.table, console, room)
+        rows = len(gist.table.rows)
+        if gist.most is not None and rows > gist.most + 1:  # a line tells how many more there are
+            rows = gist.most
+        table = _cut_table(gist.table, console, room, rows)
         head += [Text(""), *table] if head else table
     if head and foot:
         head.append(Text(""))
@@ -216,15 +219,15 @@ def _cut(lines: Sequence[str], width: int, most: int) -> list[str]:
     return [*lines[: most - 1], f"{last.rstrip(',;:')}{_CUT}"]
 
 
-def _cut_table(sheet: Sheet, console: Console, room: int) -> list[Text]:
-    """As many rows as there is room for, of the columns that fit; how many more there are."""
+def _cut_table(sheet: Sheet, console: Console, room: int, most: int) -> list[Text]:
+    """As many rows as are wanted and there is room for, of the columns that fit; how many more."""
     columns, _ = _columns(replace(sheet, remark=""))
     keys = sheet.keys + bool(sheet.starred)
     while len(columns) > keys and _most(columns) > console.width:
         columns.pop()
     while len(columns) > 1 and _least(columns) > console.width:
         columns.pop()
-    for many in range(min(len(sheet.rows), room), 0, -1):
+    for many in range(min(most, room), 0, -1):
         some = replace(sheet, rows=sheet.rows[:many])
         left = len(sheet.rows) - many
         with console.capture() as captured:

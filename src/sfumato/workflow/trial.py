@@ -50,8 +50,8 @@ class Trial:
         )
         of_all = f" of {self.draft.rows:,} rows; all of them usually lose less" if part else ""
         return (
-            f"At most {self.loss:.0%} of the detail would be gone (loss {self.loss:.2f}, "
-            f"{self.groups:,} group{'s' * (self.groups != 1)}; tried briefly on {self.people:,} "
+            f"At most {self.loss:.0%} of the detail would be gone "
+            f"({self.groups:,} group{'s' * (self.groups != 1)}; tried briefly on {self.people:,} "
             f"people{of_all})."
         )
 

@@ -223,7 +223,7 @@ def test_an_axis_has_few_marks_however_large_its_only_value(value: int) -> None:
 
 def test_every_part_says_something_somewhere() -> None:
     said = {make.__name__: 0 for make in SECTIONS}
-    for name in ("raw", "lattice", "best", "priced", "realistic", "by_rules"):
+    for name in ("raw", "lattice", "best", "priced", "taken", "realistic", "by_rules"):
         for make in SECTIONS:
             said[make.__name__] += make(made(name)) is not None
     assert all(said.values()), said

@@ -64,8 +64,9 @@ _PLACES = {  # where a label may stand, best first: direction from its point
 }
 
 
+_MANY = 100_000
 _WIDE = _Canvas(1000, 560, {"l": 86, "r": 24, "t": 44, "b": 66})
-_NARROW = _Canvas(360, 480, {"l": 62, "r": 12, "t": 84, "b": 60})
+_NARROW = _Canvas(360, 480, {"l": 76, "r": 12, "t": 84, "b": 60})
 
 
 def place_labels(
@@ -147,6 +148,8 @@ def map_spec(chart: Chart) -> dict[str, Any]:
     }
     for axis, log in logs.items():
         scaled = axis_of(chart, axis, []) | {"range": list(bounds[axis]), "automargin": False}
+        if max(along(chart, axis), default=0) >= _MANY:  # 2M: margins here do not grow
+            scaled["tickformat"] = "~s"
         look[f"{axis}axis"] = scaled | ({"dtick": "D2"} if log else {})
     return {"data": traces, "layout": look, "config": CONFIG}
 

@@ -49,6 +49,8 @@ _PARTS = (
     (1.0, "all"),
 )
 _NAMED = 3  # of a list; the rest is counted
+_ROWS = 5  # adversaries that a terminal shows, where they are not all that there are
+_BUT = {"": "", "most": " But little is left to use.", "all": " But no detail is left."}
 
 
 @dataclass(frozen=True)
@@ -151,7 +153,7 @@ def costs_in_words(report: Report) -> tuple[str, ...]:
     if (loss := costs.get("loss")) is not None and loss == loss and exact:
         together = summary.people / max(summary.groups, 1)
         sentences.append(
-            "quasi-identifiers are published as they are; whose value is whose is not, but of "
+            "quasi-identifiers are published as they are, sensitive values of "
             f"{together:.3g} people together on average"
         )
     elif loss is not None and loss == loss:
@@ -239,7 +241,7 @@ def short(report: Report, *, private: bool) -> Document:
         "",
         f"{report.summary.label}: {size_in_words(report)}",
         (),
-        answer=Answer(report.status, headline(report), but=bool(worth_of(report).gone)),
+        answer=Answer(report.status, f"{headline(report)}{but(report)}", but=bool(but(report))),
         gist=Gist(
             {
                 "Worst group": weakest,
@@ -255,8 +257,14 @@ def short(report: Report, *, private: bool) -> Document:
                 "Next": " ".join(decision.next_steps),
             },
             Sheet(columns, rows, keys=4),
+            most=_ROWS,
         ),
     )
+
+
+def but(report: Report) -> str:
+    """What keeps a policy that holds from being a plain yes: nothing, or little, is left."""
+    return _BUT[worth_of(report).gone] if report.holds else ""
 
 
 def size_in_words(report: Report) -> str:

@@ -45,7 +45,7 @@ from sfumato.report.sections.criteria import (
     criteria_section,
     worst_groups_section,
 )
-from sfumato.report.sections.decision import Decision, decide, headline, short, size_in_words
+from sfumato.report.sections.decision import Decision, but, decide, headline, short, size_in_words
 from sfumato.report.sections.linkage import (
     brief_columns,
     brief_linkage,
@@ -367,7 +367,9 @@ def brief(report: Report, *, private: bool) -> Document:
         f"{release.label}: {size_in_words(report)}\nquasi-identifiers {', '.join(release.quasi)}; "
         f"sensitive {', '.join(release.sensitive) or 'none'}",
         tuple(section for section in sections if section is not None),
-        answer=Answer(report.status, _ANSWERS[report.status], but=bool(worth_of(report).gone)),
+        answer=Answer(
+            report.status, f"{_ANSWERS[report.status]}{but(report)}", but=bool(but(report))
+        ),
         gist=short(report, private=private).gist,
     )
 

@@ -17,8 +17,12 @@ const drawCharts = (() => {
     if (narrow(place)) {
       Object.assign(chart.layout, chart.layout.meta?.narrow);
       for (const axis of [chart.layout.xaxis, chart.layout.yaxis]) if (axis) {
-        axis.title.text = axis.title.text.replace(/^(.{15,28}) (?=.{12})/, "$1<br>");
+        /* A margin that does not grow has room for one line beside the numbers. */
+        if (axis === chart.layout.xaxis || axis.automargin) {
+          axis.title.text = axis.title.text.replace(/^(.{15,28}) (?=.{12})/, "$1<br>");
+        }
         axis.title.font = { size: 12 };
+        axis.tickfont = { size: 11 };
       }
     }
     return chart;

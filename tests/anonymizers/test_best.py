@@ -201,8 +201,9 @@ def test_on_a_table_larger_than_memory_it_tries_what_can_work_there() -> None:
     require = (sf.KAnonymity(3), sf.DistinctDiversity(2))
     release = Best(seconds=5).run(Task(beyond(read(9, 140), 200), require, suppression=0.1))
     told = {attempt.anonymizer: attempt.outcome for attempt in findings_of(release).attempts}
-    assert told["mondrian (relaxed)"] == told["mondrian (hierarchy)"] == "does not apply"
-    assert {"chosen", "holds"} >= {told["mondrian (tight)"], told["lattice"], told["deal"]}
+    assert told["mondrian (relaxed)"] == "does not apply"
+    labels = told["mondrian (hierarchy)"]
+    assert {"chosen", "holds"} >= {told["mondrian (tight)"], labels, told["lattice"], told["deal"]}
     assert sf.audit(release, require).holds
 
 

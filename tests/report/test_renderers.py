@@ -31,6 +31,7 @@ REPORT = Path(document_module.__file__).parent
 RENDERERS = (
     "document.py",
     "text.py",
+    "json.py",
     "html/page.py",
     "html/draw.py",
     "html/axes.py",

@@ -12,7 +12,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import InputError
-from sfumato.report.document import section_dict
+from sfumato.report.json import section_dict
 from sfumato.web.adversaries import PANELS
 from sfumato.web.adversaries.composition import (
     check_ledger,

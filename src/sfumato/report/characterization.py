@@ -7,7 +7,6 @@ is private evidence; of a release it is what anybody can read.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,8 @@ import numpy as np
 from sfumato.errors import InputError, did_you_mean, list_some, refuse_handed_out
 from sfumato.files import check_new_file, new_file, write_text
 from sfumato.numbers import Floats, Ints
-from sfumato.report.document import Documented, cleaned
+from sfumato.report.document import Documented
+from sfumato.report.json import pieces_of_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -300,7 +300,8 @@ def save_private(found: Characterization, path: Path, *, force: bool = False) ->
             raise InputError("the leakage of people was not measured; ask for individuals=True")
         write_table(found.individuals.to_arrow(), path, force=force)
     elif path.suffix == ".json":
-        write_text(path, found.to_json(private=True) + "\n", force=force)
+        with new_file(path, force=force) as new:
+            found.document().write_json(new, private=True)
     else:
         write_text(path, found.document().to_html(private=True), force=force, what="page")
 
@@ -319,6 +320,6 @@ def write_table(table: pa.Table, target: Path, *, force: bool = False) -> None:
         elif target.suffix == ".csv":
             pa_csv.write_csv(table, partial)
         else:
-            rows = cleaned(table.to_pylist())
-            text = json.dumps(rows, indent=1, ensure_ascii=False, default=str, allow_nan=False)
-            partial.write_text(text + "\n", encoding="utf-8")
+            with partial.open("w", encoding="utf-8") as file:
+                file.writelines(pieces_of_rows(table))
+                file.write("\n")

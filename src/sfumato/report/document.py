@@ -2,7 +2,7 @@
 
 A report, a comparison, a characterization, an attack's result and a paper's reproduction are
 documents. What a document holds is plain data; renderers turn it into text for a terminal and
-Markdown (`text.py`) and a page that opens offline (`html/`); its JSON is below.
+Markdown (`text.py`), a page that opens offline (`html/`) and JSON for programs (`json.py`).
 Private sections, which may show single people, are written to `private/` only and never printed.
 """
 
@@ -349,8 +349,17 @@ class Document(Displayed):
 
     def to_json(self, *, private: bool = False) -> str:
         """All of it for programs; without its private sections unless asked."""
-        content = to_dict(self if private else self.public())
-        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
+        from sfumato.report.json import pieces_of
+
+        return "".join(pieces_of(self if private else self.public()))
+
+    def write_json(self, path: Path, *, private: bool = False) -> None:
+        """The same into a file that is being made, piece by piece: no text of all of it is made."""
+        from sfumato.report.json import pieces_of
+
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(pieces_of(self if private else self.public()))
+            file.write("\n")
 
     def to_markdown(self) -> str:
         from sfumato.report.text import to_markdown
@@ -381,7 +390,7 @@ class Document(Displayed):
 
     def _write(self, folder: Path, *, private: bool) -> None:
         beside = replace(self, closing=f"The same figures are in {RESULT}.")
-        (folder / RESULT).write_text(self.to_json(private=private), encoding="utf-8")
+        self.write_json(folder / RESULT, private=private)
         (folder / PAGE).write_text(beside.to_html(private=private), encoding="utf-8")
 
     def save_page(self, path: str | Path, *, force: bool = False) -> Path:
@@ -418,7 +427,7 @@ class Documented(Displayed):
         return self.brief().text(120)
 
 
-# -- as JSON: a document's facts and every section, all that is on its page and more ---------------
+# -- what JSON can hold ----------------------------------------------------------------------------
 #
 # Infinity is a value and written "inf", what does not apply is null: JSON has no number for
 # either. A report's keys are those of the schema in `schema/`; its public variant has no worst
@@ -426,61 +435,6 @@ class Documented(Displayed):
 
 SCHEMA_VERSION = 2  # of reports
 SCHEMA = Path(__file__).parent / "schema" / f"report-{SCHEMA_VERSION}.json"
-
-
-def to_dict(document: Document) -> dict[str, Any]:
-    """Every section that is given, private ones too: callers choose what they pass."""
-    head: Mapping[str, object] = document.facts
-    if not document.on_top:
-        head = {
-            "exhibit": document.name,
-            "title": document.title,
-            "about": document.about,
-            "facts": document.facts,
-        }
-    first = document.first
-    if first.parts or first.made:
-        head = {**head, "first_screen": {"parts": first.parts, "made": first.made}}
-    sections = [section_dict(section) for section in document.sections]
-    content: dict[str, Any] = cleaned({**head, "sections": sections})
-    return content
-
-
-def section_dict(section: Section) -> dict[str, object]:
-    return {
-        "title": section.title,
-        "words": section.words,
-        "tables": [_table(sheet) for sheet in section.tables],
-        "charts": [_chart(chart) for chart in section.charts],
-    }
-
-
-def _table(sheet: Sheet) -> dict[str, object]:
-    starred = {"starred": sheet.starred, "star": sheet.star} if sheet.starred else {}
-    names = ("title", "columns", "rows", "notes")
-    return {name: getattr(sheet, name) for name in names} | starred
-
-
-def _chart(chart: Chart) -> dict[str, object]:
-    axes = (("x", chart.x), ("y", chart.y), ("z", chart.z))
-    return {
-        "name": chart.name,
-        "title": chart.title,
-        "kind": chart.kind,
-        "axes": {name: text for name, text in axes if text},
-        "logarithmic": [name for name, on in (("x", chart.log_x), ("y", chart.log_y)) if on],
-        "about": chart.alt,
-        "series": [_series(line) for line in chart.series],
-        **({"behind": [_series(line) for line in chart.behind]} if chart.behind else {}),
-    }
-
-
-def _series(series: Series) -> dict[str, object]:
-    given = {name: getattr(series, name) for name in ("x", "y", "z", "text", "labels", "strong")}
-    return {
-        "name": series.name,
-        **{name: list(values) for name, values in given.items() if values is not None},
-    }
 
 
 def as_json(value: object) -> str:

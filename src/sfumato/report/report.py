@@ -21,7 +21,7 @@ from sfumato.adversaries.base import Attack, Threat
 from sfumato.adversaries.linkage.risks import ColumnRisk, Linkage
 from sfumato.criteria.base import Criterion, Verdict
 from sfumato.errors import InputError, list_some
-from sfumato.files import write_text
+from sfumato.files import new_file
 from sfumato.policy.model import Policy
 from sfumato.policy.rules.base import RuleFinding
 from sfumato.policy.rules.free_text import FreeText
@@ -388,9 +388,12 @@ class Report(Documented):
         target = Path(path)
         check_kind(target)
         report = self.public() if public else self
-        write = {".html": report.to_html, ".json": report.to_json, ".md": report.to_markdown}
-        text = write[target.suffix]().rstrip("\n") + "\n"
-        write_text(target, text, force=force, private=not public, what="report")
+        with new_file(target, force=force, private=not public, what="report") as new:
+            if target.suffix == ".json":
+                report.document().write_json(new)
+                return
+            text = report.to_html() if target.suffix == ".html" else report.to_markdown()
+            new.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
 
     def _in_short(self) -> tuple[str, ...]:
         judged = (

@@ -54,6 +54,13 @@ def test_everybody_as_json_a_page_and_a_private_table(files, tmp_path: Path) -> 
         "Pictures",
         "How it was found",
     ]
+    (table,) = content["sections"][0]["tables"]  # in words, the paper's names beside them
+    assert {row[1]: row[2] for row in table["rows"] if row[1] in ("GT_A", "GT_L", "RGT")} == {
+        "GT_A": facts["measures"]["gt_attacker"],
+        "GT_L": facts["measures"]["gt_learner"],
+        "RGT": facts["measures"]["rgt"],
+    }
+    assert table["rows"][0][0] == "guessed right by the attacker, who knows that she is in it"
     charts = [chart["title"] for section in content["sections"] for chart in section["charts"]]
     assert len(charts) == 5
     assert "Plotly.newPlot" in page.read_text(encoding="utf-8")

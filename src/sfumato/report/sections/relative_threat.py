@@ -146,10 +146,16 @@ _GUESSES = (
     ("the learner, who asks about anybody", "GT_L"),
     ("random worlds, from her group's counts", "GT_RW"),
     ("the ideal learner, who saw the table", "ideal"),
-    ("always the most frequent value", "baseline"),
+    ("whoever says the commonest value", "baseline"),
 )
 _ROUNDED = 1e-12  # a difference of two shares that is none
 _WHOSE = {"people": "people's", "rows": "rows'"}
+_FURTHER = (
+    ("what the attacker gets beyond the learner", "RGT"),
+    ("how much of the population is taught (100%: all)", "RF"),
+    ("how far the attacker's beliefs are from the truth, summed", "ABS_A"),
+    ("how far those of random worlds are, summed", "ABS_RW"),
+)
 _VICTIM = "A victim"
 _DOUBLED = "twice as sure or more"
 _TI = ("highest", "doubled", "mean_log2", "skewness")
@@ -281,11 +287,30 @@ def _victim(threat: RelativeThreat, text: str, known: object) -> Section:
 
 def _everybody(threat: RelativeThreat) -> Section:
     measures, gain = threat.measures, threat.question.gain
-    sheet = measures_sheet([("this release", measures)])
     return Section(
         "Everybody in the release",
         f"{measures.people:,} {threat.counted}. {_after(gain)}",
-        tables=(sheet if gain.usual else replace(sheet, notes=_MEANT[1:]),),
+        tables=(_in_words(measures, guessing=gain.usual),),
+    )
+
+
+def _in_words(measures: Measures, *, guessing: bool) -> Sheet:
+    """What each measure says, its name in the paper beside it, and its error where it has one."""
+    got = "guessed right by" if guessing else "gained by"
+    meant = [(f"{got} {who}", sign) for who, sign in _GUESSES] + list(_FURTHER)
+    names = [_MEASURES[sign] for _, sign in meant]
+    errors = [measures.errors.get(name) or "" for name in names]
+    sampled = ("±",) if any(errors) else ()
+    rows = tuple(
+        (words, sign, getattr(measures, name), *([error] if sampled else ()))
+        for (words, sign), name, error in zip(meant, names, errors, strict=True)
+    )
+    return Sheet(
+        ("what", "known as", "this release", *sampled),
+        rows,
+        notes=("±: standard error of sampling",) if sampled else (),
+        percent_rows=tuple(at for at, (_, sign) in enumerate(meant) if sign not in _DISTANCES),
+        keys=2,
     )
 
 

@@ -161,6 +161,17 @@ def test_the_lowest_power_is_one_at_which_chains_leave_the_world_they_are_in() -
     assert len(worlds) > 1
 
 
+def test_chains_that_agree_late_need_no_lower_power(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Worlds that are left once in some hundred sweeps: a lot is too few to see it, all are not."""
+    buckets, lowest = model([((0, 1), (ONE, OTHER))] * 8), {}
+    worlds = np.tile([0, 1], 8), np.tile([1, 0], 8)
+    for lots in (1, 16):
+        monkeypatch.setattr(tempering, "LOTS", lots)
+        begun = [buckets.ladder(np.ones(1), worlds[at % 2][None], [at]) for at in range(4)]
+        lowest[lots] = TemperedChains(buckets, 4, 0, begun)._lowest_power()
+    assert 0 < lowest[1] < lowest[16] < 0.9
+
+
 @pytest.mark.parametrize("worlds", ["AAAB", "AABB", "ABBB"])
 def test_how_many_began_in_a_world_is_not_taken_for_its_weight(
     worlds: str, monkeypatch: pytest.MonkeyPatch

@@ -9,9 +9,10 @@ below rise to power 1, where alone anything is recorded. An ensemble is one chai
 What is set is set before anything is recorded, and then left alone, for adapting while recording
 would bias the draws:
 
-- the lowest power: from where plain chains disagreed, a step below the first of .95, .90, ... at
-  which they agree how many people with each value of a column have each sensitive value, and others
-  begun elsewhere agree with them;
+- the lowest power: from where plain chains disagreed, a little below the first of .95, .90, ... at
+  which they come to agree how many people with each value of a column have each sensitive value,
+  and others begun elsewhere with them. They are given time: where they only need some thousand
+  sweeps, a lower power would make replicas forget faster, but rungs cost more than that saves;
 - the rungs: the spread of log chances along a pass upwards says how far apart two may stand that
   exchange half of the time; after a pilot they are moved so that all pairs are refused alike;
 - what replicas begin with: dealings of many climbs to power 1, each from the lowest power, where it
@@ -35,9 +36,10 @@ import math
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -58,9 +60,12 @@ from sfumato.numbers import Floats, Ints
 if TYPE_CHECKING:
     from sfumato.adversaries.relative_threat.ladder_kernel import LaneSteps, PowerTrace
 
+Number = TypeVar("Number", bound=np.generic)
 AT_ONE = 5  # sweeps at power 1 of an iteration, whose chances are averaged
 LOWER, AGREE = 0.05, 1.1  # steps of power down to where R-hat is below
-SEARCH_SWEEPS = 300  # at a power, the first third left out
+BELOW = 0.1  # the lowest power, below that
+LOTS, LOT = 8, 300  # of sweeps at a power, the first third of all left out
+LOT_KEPT = 100  # draws of a lot
 CLIMBS = 8  # of a chain
 MELT = 200  # sweeps at the lowest power between two climbs
 SCAN_POWERS, SCAN_SWEEPS = 25, 60  # of a climb
@@ -78,7 +83,7 @@ def shortest_run(buckets: BucketModel) -> float:
     """How many sweeps the shortest run takes: a guess, for rungs grow as the root of people."""
     rungs = math.sqrt(len(buckets.member)) / 2
     climbs = CLIMBS * (MELT + SCAN_POWERS * SCAN_SWEEPS)
-    ladder = 2 * SEARCH_SWEEPS + climbs + PILOT * rungs
+    ladder = 2 * LOT + climbs + PILOT * rungs
     return ladder + 3 * FIRST * (rungs + AT_ONE - 1)
 
 
@@ -157,52 +162,59 @@ class TemperedChains(BucketChains):
         ]
 
     def _at_power(
-        self, ladder: PowerLadder, power: float, sweeps: int, seed: Sequence[int]
+        self, ladder: PowerLadder, power: float, sweeps: int, seed: Sequence[int], most: int
     ) -> tuple[PowerLadder, PowerTrace]:
-        """Run all replicas on at one power; of what they leave the first third is left out."""
+        """Run all replicas on at one power; of their counts `most` are kept at most."""
         from sfumato.adversaries.relative_threat.ladder_kernel import PowerTrace
 
         replicas = len(ladder.has)
         ladder = self.buckets.ladder(np.full(replicas, power), ladder.has, [self._seed, *seed])
         cells = len(self.buckets.start)
-        thin = max(1, sweeps // keepable(replicas, 4 * cells))
+        thin = max(1, sweeps // min(most, keepable(replicas, 4 * cells)))
         at = np.empty((sweeps // thin, replicas, cells), dtype=np.int32)
         trace = PowerTrace(thin, np.empty((sweeps, replicas)), at)
         self._run_ladder(ladder, (0, sweeps), (0, replicas), 1, trace=trace)
-        late = trace.log_chances[sweeps // 3 :], at[len(at) // 3 :]
-        return ladder, PowerTrace(thin, *late)
+        return ladder, trace
 
     def _lowest_power(self) -> float:
-        """A step below the first power at which chains agree that did not at 1.
+        """A little below the first power at which chains come to agree that did not at 1."""
+        for place, power in enumerate(np.arange(1 - LOWER, LOWER / 2, -LOWER).tolist()):
+            if self._come_to_agree(place, power):
+                # All may have gone over to one of several states that last at this power as well:
+                # others begun elsewhere must come to the same, and go on beside these.
+                both = copy(self)
+                both.ladders = [*self.ladders, *self._elsewhere(12).ladders]
+                agreed = both._come_to_agree(50 + place, power)
+                own, others = both.ladders[: self.chains], both.ladders[self.chains :]
+                some = slice(self.chains // 2 - 1, self.chains // 2 + 1)
+                own[some] = others[some]  # from an end, and the likeliest exchange
+                self.ladders = own
+                if agreed:
+                    return float(max(power - BELOW, 0.0))
+        return 0.0
+
+    def _come_to_agree(self, place: int, power: float) -> bool:
+        """Run all chains on at a power, side by side, until they agree or it is in vain.
 
         What they are to agree on are the counts that move most: they tell which values have
         changed places long before single people do.
         """
-        for place, power in enumerate(np.arange(1 - LOWER, LOWER / 2, -LOWER).tolist()):
-            ran = self._counts_at(place, power)
-            if _agree(ran):
-                # All may have gone over to one of several states that last at this power as well:
-                # others begun elsewhere must come to the same, and go on beside these.
-                anew = self._elsewhere(12)
-                ran = np.concatenate([ran, anew._counts_at(50 + place, power)])
-                some = slice(self.chains // 2 - 1, self.chains // 2 + 1)
-                self.ladders[some] = anew.ladders[some]  # from an end, and the likeliest exchange
-                if _agree(ran):
-                    return float(max(power - LOWER, 0.0))
-        return 0.0
-
-    def _counts_at(self, place: int, power: float) -> Floats:
-        """Run all chains on at a power, side by side: their counts to that power, chains by draws
-        by cells."""
         has = np.array([ladder.has[ladder.replica[0]] for ladder in self.ladders])
-        together = self.buckets.ladder(np.full(self.chains, power), has, [self._seed])
-        together, trace = self._at_power(together, power, SEARCH_SWEEPS, [8, place])
+        together = self.buckets.ladder(np.full(len(has), power), has, [self._seed])
+        weights = (self.buckets.weight_table.weights**power).astype(np.float32)
+        most = min(LOT_KEPT, keepable(LOTS * len(has), 4 * len(self.buckets.start)))
+        lots, agreed = [], False
+        for lot in range(LOTS):
+            together, trace = self._at_power(together, power, LOT, [8, place, lot], most)
+            lots.append(weights[trace.at])
+            agreed = _agree(_late(np.concatenate(lots)).swapaxes(0, 1))
+            if agreed:
+                break
         self.ladders = [
             self.buckets.ladder(np.array([power]), dealt[None], [self._seed, 8, place, chain])
             for chain, dealt in enumerate(together.has)
         ]
-        counts: Floats = self.buckets.weight_table.weights[trace.at.swapaxes(0, 1)] ** power
-        return counts
+        return agreed
 
     def _scan(self, lowest: float) -> tuple[Floats, list[Ints]]:
         """Up from the lowest power: rungs by the spread of log chances, and dealings for them."""
@@ -215,14 +227,15 @@ class TemperedChains(BucketChains):
             # All climbs begin where the chain is, and each forgets it at the lowest power.
             begun = self.ladders[chain].has[self.ladders[chain].replica[:1]]
             climbers = self.buckets.ladder(np.ones(CLIMBS), begun.repeat(CLIMBS, axis=0), [0])
-            climbers, trace = self._at_power(climbers, lowest, MELT, [8, chain, 100])
+            climbers, trace = self._at_power(climbers, lowest, MELT, [8, chain, 100], 1)
             for place, power in enumerate(passed.tolist()):
                 climbers, trace = self._at_power(
-                    climbers, power, SCAN_SWEEPS, [8, chain, 101 + place]
+                    climbers, power, SCAN_SWEEPS, [8, chain, 101 + place], SCAN_SWEEPS
                 )
-                variance[:, place] = trace.log_chances.var(axis=0)
+                variance[:, place] = _late(trace.log_chances).var(axis=0)
                 left[:, place] = climbers.has
-            return variance, left, self.buckets.weight_table.weights[trace.at].mean(axis=0)
+            counts = self.buckets.weight_table.weights[_late(trace.at)].mean(axis=0)
+            return variance, left, counts
 
         climbed = side_by_side(climb, self.chains)
         variances, left, counts = (np.concatenate(all_of) for all_of in zip(*climbed, strict=True))
@@ -334,10 +347,16 @@ def _unequal_shares(counts: Floats, chains: int, rungs: int, seed: int) -> list[
     return begun
 
 
-def _agree(counts: Floats) -> bool:
+def _late(draws: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """All but the first third."""
+    return draws[len(draws) // 3 :]
+
+
+def _agree(counts: npt.NDArray[np.float32]) -> bool:
     """Whether chains do about the counts that move most."""
     most = np.argsort(-counts.var(axis=(0, 1)), kind="stable")[:FEW]
-    return bool(rhat_of(counts[:, :, most]).max(initial=1.0) < AGREE)
+    moving = counts[:, :, most].astype(np.float64)
+    return bool(rhat_of(moving).max(initial=1.0) < AGREE)
 
 
 def _joined(now: StageRecord, before: StageRecord) -> StageRecord:

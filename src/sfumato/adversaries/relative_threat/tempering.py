@@ -11,8 +11,8 @@ would bias the draws:
 
 - the lowest power: from where plain chains disagreed, a little below the first of .95, .90, ... at
   which they come to agree how many people with each value of a column have each sensitive value,
-  and others begun elsewhere with them. They are given time: where they only need some thousand
-  sweeps, a lower power would make replicas forget faster, but rungs cost more than that saves;
+  and others begun elsewhere with them. Where buckets are dealt as a whole they are given time: a
+  lower power would make replicas forget faster, but its rungs cost more than that saves;
 - the rungs: the spread of log chances along a pass upwards says how far apart two may stand that
   exchange half of the time; after a pilot they are moved so that all pairs are refused alike;
 - what replicas begin with: dealings of many climbs to power 1, each from the lowest power, where it
@@ -64,7 +64,7 @@ Number = TypeVar("Number", bound=np.generic)
 AT_ONE = 5  # sweeps at power 1 of an iteration, whose chances are averaged
 LOWER, AGREE = 0.05, 1.1  # steps of power down to where R-hat is below
 BELOW = 0.1  # the lowest power, below that
-LOTS, LOT = 8, 300  # of sweeps at a power, the first third of all left out
+LOTS, LOT = 8, 300  # of sweeps at a power, the first third of all left out; one lot for blocks
 LOT_KEPT = 100  # draws of a lot
 CLIMBS = 8  # of a chain
 MELT = 200  # sweeps at the lowest power between two climbs
@@ -204,7 +204,9 @@ class TemperedChains(BucketChains):
         weights = (self.buckets.weight_table.weights**power).astype(np.float32)
         most = min(LOT_KEPT, keepable(LOTS * len(has), 4 * len(self.buckets.start)))
         lots, agreed = [], False
-        for lot in range(LOTS):
+        # Blocks within buckets move rare values more slowly than the counts that are looked at:
+        # 1,500 people in buckets of 20 had 20 effective draws after 1,750 iterations from there.
+        for lot in range(LOTS if self.buckets.blocks.all() else 1):
             together, trace = self._at_power(together, power, LOT, [8, place, lot], most)
             lots.append(weights[trace.at])
             agreed = _agree(_late(np.concatenate(lots)).swapaxes(0, 1))

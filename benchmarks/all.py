@@ -1,11 +1,12 @@
 """Every benchmark in one run, gathered into one table: `make bench` writes benchmarks/RESULTS.md.
 
-    python benchmarks/all.py [--peer PYTHON] [--only audit useful] [--out FILE]
+    python benchmarks/all.py [--peer PYTHON] [--only audit useful] [--long] [--out FILE]
 
 Each script runs in a process of its own, one after another, and tells its rows (results.py): work,
 ours, floor or peer, ratio, goal, met or not. A script that fails is a row that says so, and the run
-ends with 1; what was measured before it stays. Ratios bind, seconds advise: the machine stands at
-the top of the page. Adult and ACS files are taken from SFUMATO_DATA.
+ends with 1; what was measured before it stays. How cost grows is measured on 1 and 10 million rows,
+with `--long` also on 100 million. Ratios bind, seconds advise: the machine stands at the top of the
+page. Adult and ACS files are taken from SFUMATO_DATA.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from results import KEPT, Row, figure
 
 HERE = Path(__file__).parent
 PEER = "PEER"  # stands for the Python that has the peers
+LONG = ("--rows", "1000000", "10000000", "100000000")  # with --long, for scripts about growth
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--peer", help="a Python that has the peers (benchmarks/peers)")
     parser.add_argument("--only", nargs="+", default=[], help="scripts to run instead of all")
+    parser.add_argument("--long", action="store_true", help="100 million rows too")
     parser.add_argument("--out", type=Path, default=HERE / "RESULTS.md")
     given = parser.parse_args()
     start = time.perf_counter()
@@ -155,6 +158,8 @@ def main() -> None:
             if given.only and script[0] not in given.only:
                 left_out.append(script[0])
                 continue
+            if given.long and script[0].startswith("scale"):
+                script = (*script, *LONG)
             print(f"== {' '.join(script)}", flush=True)
             rows, taken, code = run(script, given.peer)
             print(f"   {taken:.0f} s", flush=True)

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from results import tell
 
 import sfumato as sf
 from sfumato.datasets.census import census, census_schema
@@ -62,10 +63,15 @@ def of_a_raw_table(groups: int) -> None:
     start, busy = time.perf_counter(), time.process_time()
     page = report.to_html()
     made, busy = time.perf_counter() - start, time.process_time() - busy
-    print(
-        f"{report.summary.groups:,} groups of a raw table: page made in {made:.2f} s, {busy:.2f} s"
-    )
-    print(f"of a processor (bound 5), {len(page.encode()) / 1e6:.2f} MB (bound 6)")
+    work = f"page of {report.summary.groups:,} groups of a raw table"
+    tell(work, made, at_most=5, why=f"{busy:.2f} s of a processor")
+    tell(work, len(page.encode()) / 1e6, at_most=6, unit="MB")
+    with tempfile.TemporaryDirectory() as home:
+        start = time.perf_counter()
+        report.save(Path(home) / "report.json")
+        taken = time.perf_counter() - start
+        size = (Path(home) / "report.json").stat().st_size / 1e6
+    tell(f"JSON of {report.summary.groups:,} groups", taken, why=f"{size:.2f} MB, piece by piece")
 
 
 def main() -> None:
@@ -94,7 +100,8 @@ def main() -> None:
     print(f"audit {judged:.2f} s, page made in {written:.2f} s, {len(page.encode()) / 1e6:.2f} MB")
     print(f"of which Plotly {len(plotly_script().encode()) / 1e6:.2f} MB")
     print(f"loaded {loaded:.2f} s, flat charts drawn {drawn:.2f} s; Plotly alone {bare:.2f} s")
-    print(f"ratio loaded / Plotly alone {loaded / bare:.2f}, drawn / alone {drawn / bare:.2f}")
+    work = f"opening the page of {len(release.groups):,} groups"
+    tell(work, loaded, other=bare, against="Plotly alone")
 
 
 if __name__ == "__main__":

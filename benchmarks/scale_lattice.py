@@ -25,6 +25,8 @@ from typing import Any
 
 import people
 import pyarrow as pa
+from results import tell
+from scale import GROWTH, named
 
 import sfumato as sf
 from sfumato.anonymizers.lattice.lattice import LatticeFindings
@@ -50,9 +52,9 @@ class Scans:
             self.seen += "source_1" in select
             materialize(engine, name, select, **how)
 
-        def watched_fetch(engine: DuckDB, select: str) -> pa.Table:
+        def watched_fetch(engine: DuckDB, select: str, **how: bool) -> pa.Table:
             self.seen += "source_1" in select
-            return fetch(engine, select)
+            return fetch(engine, select, **how)
 
         DuckDB.materialize, DuckDB.fetch = watched_materialize, watched_fetch  # type: ignore
 
@@ -112,11 +114,18 @@ def main() -> None:
         return
     # Compiled code is loaded from its cache; the first run of a new version compiles it.
     in_a_process(people.write(given.folder / "warm.parquet", 10_000), given.memory)
-    taken = []
+    taken, nodes = [], 0
     for rows in given.rows:
         path = people.write(given.folder / f"people-{rows}.parquet", rows)
         one = in_a_process(path, given.memory)
         taken.append(one["seconds"])
+        nodes = one["nodes"]
+        tell(
+            f"lattice of {nodes} nodes: scans of the data while it searches, {named(rows)}",
+            one["scans"][1],
+            at_most=0,
+            unit="scans",
+        )
         beyond = (
             f"beyond memory: {one['passes']} passes over it, {one['rolled']} over smaller tables"
             if one["held"]
@@ -132,8 +141,14 @@ def main() -> None:
             flush=True,
         )
     for place, (less, more) in enumerate(pairwise(taken)):
-        times = given.rows[place + 1] / given.rows[place]
-        print(f"{times:g} x the rows took {more / less:.1f} x the time")
+        few, many = given.rows[place : place + 2]
+        tell(
+            f"lattice of {nodes} nodes, {named(many)}",
+            more,
+            other=less,
+            against=named(few),
+            at_most=GROWTH * many / few,
+        )
 
 
 if __name__ == "__main__":

@@ -276,3 +276,38 @@ def test_one_person_with_five_values_makes_no_group_diverse() -> None:
     frame_ = pd.DataFrame({"id": [w for w, _ in rows], "q": 1, "ill": [v for _, v in rows]})
     read = sf.read(frame_, sf.Schema(["q"], "ill", person="id", rows="unlinked"))
     assert judge(sf.DistinctDiversity(3), table_as_published(read)).status == "violated"
+
+
+def test_the_public_is_told_the_same_whoever_has_the_rows() -> None:
+    """The same rows of as many people, dealt to them in two ways."""
+    rng = np.random.default_rng(1)
+    ill = rng.choice(["flu", "HIV", "gout", "asthma", "cough"], 160)
+    rows = [(20 + at % 20, "AB"[at % 2], str(ill[at])) for at in range(160)]
+    require = [
+        sf.KAnonymity(2),
+        sf.AlphaK(0.99, 2),
+        sf.DistinctDiversity(2),
+        sf.TCloseness(0.9),
+        sf.EntropyLeakage(2.0),
+    ]
+    public, owned = [], []
+    for whose in (lambda at: at % 53, lambda at: min(at // 3, 52)):
+        table = frame([(f"p{whose(at)}", *row) for at, row in enumerate(rows)])
+        release = sf.generalize(sf.read(table, schema()), {"age": 1, "ward": 1})
+        report = sf.audit(release, require)
+        assert report.holds
+        owned.append([verdict.measured for verdict in report.verdicts])
+        read = report.public()
+        assert read.linkage.prosecutor is None
+        public.append((report.promises(), read.summary, read.threats, read.notes))
+    assert owned[0] != owned[1]
+    assert public[0] == public[1]
+    assert public[0][0][0]["measured"] == public[0][1].smallest == 80  # rows: at most so many
+    assert public[0][0][0]["at_most"]
+
+
+def test_people_of_whom_nothing_is_told_are_counted_once(tmp_path: Path) -> None:
+    release = sf.generalize(sf.read(admissions(), schema()), {"age": 3, "ward": 1})
+    release.save(tmp_path / "out")
+    read = sf.read_release(tmp_path / "out", schema())
+    assert any(note.startswith("60 people are published with every") for note in read.notes)

@@ -422,7 +422,7 @@ def _public(report: Report) -> Report:
     seen = report.evidence.inquiry.as_published()
     pairs = zip(report.verdicts, report.published, strict=True)
     return Report(
-        summary=report.summary,
+        summary=replace(report.summary, smallest=seen.summary.smallest),
         findings=tuple(CriterionFinding(_bare(verdict, shown), ()) for verdict, shown in pairs),
         threats=seen.threats,
         # A note with a figure may be about few people.

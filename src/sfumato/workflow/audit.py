@@ -22,12 +22,14 @@ from sfumato.policy.model import Policy
 from sfumato.policy.rules.base import JudgedRelease
 from sfumato.policy.rules.free_text import FreeText, texts_of
 from sfumato.progress import phase
+from sfumato.release.beside import SeveralGroups
 from sfumato.release.build import BETWEEN
 from sfumato.release.groups import Groups
 from sfumato.release.made import MadeHere, ReadFrom
 from sfumato.release.read.read_release import table_as_published
 from sfumato.release.read.source import StrayColumns
 from sfumato.release.release import Release
+from sfumato.release.unlinked import owners_unknown
 from sfumato.release.within_limits import limit_findings
 from sfumato.release.write.cells import own_values_note
 from sfumato.report.provenance import Provenance, checked_name
@@ -60,6 +62,25 @@ def as_read(release: Release) -> Release:
         alone[name] = groups.unreferenced() if declared else _shown(groups)
     by_row = None if release.by_row is None else as_read(release.by_row)
     return replace(release, counted_groups=alone, population=None, by_row=by_row)
+
+
+def as_handed_out(release: Release) -> Release:
+    """As anybody reads it: of rows published one by one nobody else knows whose they are."""
+    seen = as_read(release)
+    if not _knows_whose(release):
+        return seen
+    alone = {
+        name: groups
+        if groups.beside.unlinked is None
+        else owners_unknown(groups.beside.unlinked.by_row)
+        for name, groups in seen.by_attribute.items()
+    }
+    return replace(seen, counted_groups=alone, several=SeveralGroups(release.people))
+
+
+def _knows_whose(release: Release) -> bool:
+    """Whether rows are published one by one, and are known here to be whose they are."""
+    return release.groups.beside.unlinked is not None and not release.groups.owners_unknown
 
 
 def _shown(groups: Groups) -> Groups:
@@ -242,7 +263,7 @@ class Audited:
 
     def as_published(self) -> Report:
         """The release as anybody reads it, and by what anybody can measure on it."""
-        seen = as_read(self.release)
+        seen = as_handed_out(self.release)
         criteria = tuple(criterion for criterion, _ in self.judged)
         open_to_all = [one for one in criteria if not one.stays_private(seen)]
         linked = Linker(thresholds=(self.threshold,)).attack(seen)
@@ -329,9 +350,10 @@ def _as_published(
     """What anybody can measure: the same criteria against the published distribution.
 
     Measured against the whole table, a figure would tell what suppressed people have; measured on
-    people's true values, it is not told at all.
+    people's true values, it is not told at all; nor is what takes knowing whose rows they are.
     """
-    seen = as_read(release) if release.suppressed else None
+    hidden = release.suppressed or _knows_whose(release)
+    seen = as_handed_out(release) if hidden else None
     return tuple(
         replace(verdict, measured=None, worst=(), per_group=None, note="", threats=())
         if criterion.stays_private(release)

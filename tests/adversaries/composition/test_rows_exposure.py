@@ -188,6 +188,36 @@ def test_rows_that_say_the_same_are_put_together() -> None:
     assert "1 people of 5" in verdict.note
 
 
+def group_at(age: int, mine: str, others: str) -> list[Row]:
+    """A row of hers, and one of somebody else's for every other value of its group."""
+    own = [("p", age, mine)] if mine else []
+    return [*own, *((f"{age}{value}", age + 1, value) for value in others)]
+
+
+@pytest.mark.parametrize(("knows", "exposed"), [("all", 0), (3, 1), (2, 1), (1, 0)])
+def test_who_knows_some_of_the_rows_that_say_the_same(
+    knows, exposed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside the earlier release two of her three rows leave one value, w; all three exclude that
+    she is in it. Who knows two must not be told as fewer than there are."""
+    new = [*group_at(20, "u", "wyz"), *group_at(30, "u", "wyt"), *group_at(40, "u", "yab")]
+    before = [*group_at(20, "", "wz"), *group_at(30, "", "wt"), ("q", 51, "c"), ("q", 52, "c")]
+    new = [*new, ("p", 53, "u"), ("r", 54, "y")] if knows == 3 else new
+    mine = [row for row in new if row[0] == "p"]
+    known = len(mine) if knows == "all" else knows
+    some = chain.from_iterable(combinations(mine, n) for n in range(1, known + 1))
+    judged = [list(mine)] if knows == "all" else [list(rows) for rows in some]
+    left = min(fewest(new, 1, [(before, 1)], rows) for rows in judged)
+    assert (left == 1) == bool(exposed)
+    people = len({row[0] for row in new})
+    bound = sf.CompositionBound(0, 1, release_of(before, 1, knows=knows))
+    verdict = judge(bound, release_of(new, 1, knows=knows))
+    assert verdict.measured == pytest.approx(exposed / people)
+    monkeypatch.setattr("sfumato.adversaries.composition.rows_exposure._MOST_CHOICES", 1)
+    unsure = judge(bound, release_of(new, 1, knows=knows))
+    assert unsure.status == ("cannot_judge" if exposed else "holds")
+
+
 def test_the_ledger_keeps_rows_and_checks_a_new_release(tmp_path: Path) -> None:
     ledger = sf.Ledger(tmp_path / "ledger.sqlite")
     before = release_of(CHRONIC[:6], 1)

@@ -9,8 +9,8 @@ whoever is exposed by either counts, once:
 *Of rows that say the same*: she knows that some rows of her target say the same (a lasting
 disease), and only a value is left that all groups of these rows show, in all releases. With m of
 the rows in one group a value must stand there m times. Judged are the rows that do say the same,
-for every value that somebody has: who knows that of fewer of them never has fewer values left, as
-long as what she takes for true is true.
+for every value that somebody has: all of them, or where fewer rows are known every choice of so
+many.
 
 In which earlier releases a row is nobody outside knows. So every choice of rows and releases that
 leaves something is taken into account, and the fewest values any of them leaves counts
@@ -24,6 +24,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain, combinations
+from math import comb
 from typing import Literal
 
 import numpy as np
@@ -47,6 +49,7 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
 _MOST = 1 << 26  # places of rows in releases that are looked at at once
+_MOST_CHOICES = 2_000_000  # of known rows that say the same
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,8 @@ class WatchedRows:
     """A table's rows as earlier releases know them, about one attribute.
 
     `case` is that of each tuple by its quasi-identifiers. Set p are the rows of one person that
-    say the same, `rows[offsets[p]:offsets[p + 1]]`, two or more; `doubtful`: which of them earlier
+    say the same, `rows[offsets[p]:offsets[p + 1]]`, two or more, and no more than are known unless
+    there are too many choices of them; `doubtful`: which of them earlier
     groups that overlap do not settle.
     """
 
@@ -148,10 +152,10 @@ class WatchedRows:
             counted = self.same.exposed(*shown, one_each, present, rule)
             exposed = np.zeros(len(self.offsets) - 1, dtype=bool)
             exposed[present] = counted
-            known = np.diff(self.offsets) <= self.knows if self.knows != "all" else exposed
-            surely[row[(exposed & known)[sets]]] = True
+            unknown = np.diff(self.offsets) > (np.inf if self.knows == "all" else self.knows)
+            surely[row[(exposed & ~unknown)[sets]]] = True
             possibly |= surely
-            possibly[row[(exposed | self.doubtful)[sets]]] = True
+            possibly[row[(exposed | self.doubtful | unknown)[sets]]] = True
         return published.people(surely, possibly)
 
     def exposed_before(self, groups: Groups, rule: ExposureRule) -> int:
@@ -198,14 +202,34 @@ class _PublishedRows:
 
 
 def _alike(counts: Counts, attribute: int, knows: int | Literal["all"]) -> tuple[Ints, Ints]:
-    """The rows of each person that say the same, where there are several; as numbers of rows."""
+    """The rows of each person that say the same, where there are several; as numbers of rows.
+
+    Where fewer are known, every choice of so many or fewer of them. A row that is believed to be in
+    an earlier release, and is not, may leave less beside some rows than beside all of them.
+    """
     pair, values = pairs_of(counts, attribute)
     many = np.bincount(pair, minlength=len(values))
     if knows == 1:
         many[:] = 0
     chosen = np.flatnonzero(many[pair] > 1)
     order = chosen[np.argsort(pair[chosen], kind="stable")]
-    return offsets_of(many[many > 1]), order
+    sizes = many[many > 1]
+    if knows == "all" or not (sizes > knows).any():
+        return offsets_of(sizes), order
+    choices = sum(
+        sum(comb(size, known) for known in range(2, min(size, knows) + 1))
+        for size in sizes.tolist()
+    )
+    if choices > _MOST_CHOICES:
+        return offsets_of(sizes), order  # who knows fewer of them may be exposed: `exposed`
+    some = [
+        choice
+        for rows in np.split(order, np.cumsum(sizes)[:-1])
+        for known in range(2, min(len(rows), knows) + 1)
+        for choice in combinations(rows.tolist(), known)
+    ]
+    lengths = np.array([len(choice) for choice in some], dtype=np.int64)
+    return offsets_of(lengths), np.array(list(chain.from_iterable(some)), dtype=np.int64)
 
 
 def _expose_sets(

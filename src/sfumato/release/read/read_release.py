@@ -461,7 +461,11 @@ def _release_in_memory(
     nothing_told = [
         np.isin(row, cells.hidden) for row, cells in zip(counts.codes, columns, strict=True)
     ]
-    hidden = int(counts.n[np.logical_and.reduce(nothing_told)].sum())
+    all_hidden = np.logical_and.reduce(nothing_told)
+    if counts.owner is None:
+        hidden = int(counts.n[all_hidden].sum())
+    else:  # somebody's rows count once
+        hidden = len(np.unique(counts.owner[np.repeat(all_hidden, counts.n)]))
     codes = shown_parts(columns, counts.codes)
     group, first = rank_rows(codes, [len(cells.parts) for cells in columns])
     regions = Regions(

@@ -393,7 +393,8 @@ def glance(report: Report) -> dict[str, int | float | str]:
         figures = {"people, by noisy counts": few(report, summary.people)}
         return figures | {"cells published": few(report, summary.groups)}
     # Anybody sees it in the data, and the risks told beside it say it too.
-    figures[f"smallest {report.group}"] = summary.smallest
+    whose_unknown = report.evidence is not None and report.evidence.release.groups.owners_unknown
+    figures[f"{'rows of the ' if whose_unknown else ''}smallest {report.group}"] = summary.smallest
     if report.raw:
         return figures
     figures["people suppressed"] = few(report, summary.suppressed)

@@ -163,6 +163,17 @@ def test_who_knows_some_linked_rows_faces_every_signature_that_contains_them() -
         sf.belief(table, [{"g": 0}, {"g": 0}, {"g": 0}], "c")
 
 
+@pytest.mark.parametrize("kind", ["linked", "unlinked"])
+def test_a_column_of_a_row_may_be_unknown(kind: str) -> None:
+    places = {"who": ["p0", "p0", "p1", "p1"], "g": [0, 2, 0, 2], "town": ["x", "y", "x", "y"]}
+    data = pa.table({**places, "ill": ["a", "b", "b", "c"]})
+    table = sf.read(data, sf.Schema(["g", "town"], "ill", person="who", rows=kind))
+    whole = [{"g": 0, "town": "x"}, {"g": 2, "town": "y"}]
+    for value in "abc":
+        expected = sf.belief(table, whole, value)
+        assert sf.belief(table, "g=0; town=y", value) == expected
+
+
 def test_what_cannot_be_asked_of_rows_is_told_in_a_line() -> None:
     table = sf.read(frame(ROWS), schema("unlinked"))
     with pytest.raises(sf.InputError, match="fits no group"):

@@ -38,6 +38,7 @@ from sfumato.engines.reading import Reading
 from sfumato.errors import InputError, SfumatoError, name_some
 from sfumato.numbers import Bools, Codes, Ints, sums_by
 from sfumato.release.release import Release
+from sfumato.release.signatures import Signatures
 from sfumato.schema.domain import Domain, guess_domain
 from sfumato.schema.region import ValueSet
 from sfumato.schema.roles import Schema
@@ -311,10 +312,7 @@ def _refuse_misspelt(
 
 
 def refuse_published(targets: Targets, releases: Sequence[Release], unknown: str) -> None:
-    """Refuse a text for what is unknown that a release publishes as a value of that column.
-
-    And one that is nearly that text, if none publishes it.
-    """
+    """Refuse a mark of what is unknown that a release publishes as a value, or nearly that."""
     for domain in targets.domains:
         about = [release for release in releases if domain.name in release.regions.columns]
         for text in _nearly(unknown, domain.values):
@@ -349,7 +347,7 @@ def _publishes(release: Release, name: str, text: str) -> bool:
     place = regions.columns.index(name)
     if regions.buckets is not None:
         return regions.buckets.domains[place].code(text) is not None
-    described = regions.require_regions()
+    described = regions.rows if isinstance(regions, Signatures) else regions.require_regions()
     shown = (described.parts[place][code] for code in np.unique(described.codes[place]).tolist())
     return any(isinstance(part, ValueSet) and text in part.texts for part in shown)
 

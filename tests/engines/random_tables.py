@@ -16,6 +16,42 @@ TEXTS += ["", "NULL", "null", "😀", "${HOME}", "`", "ß", "SS", "0", "00", "1e
 DAY = dt.date(2020, 2, 28)
 NOON = dt.datetime(2020, 2, 28, 12, 30, 0, 5)
 
+# Roles for its columns, one set of them for each way of reading.
+PLAIN = ["text", "word", "whole", "small", "number", "single", "day", "time", "zoned"]
+PLAIN += ["price", "flag", "empty"]
+SCHEMAS: dict[str, dict[str, Any]] = {
+    "every type": {"quasi": PLAIN, "sensitive": "set"},
+    "lists": {"quasi": ["flag"], "sensitive": ["tags", "codes", "days"]},
+    "lists, repeated": {
+        "quasi": ["day"],
+        "sensitive": ["codes", "tags"],
+        "several": "multiset",
+        "protect": "set",
+    },
+    "person": {
+        "quasi": ["flag"],
+        "sensitive": ["text", "number"],
+        "person": "who",
+        "weight": "w",
+        "domains": {"text": [*TEXTS, "two\nlines"]},  # texts that look alike are different ones
+    },
+    "person, repeated": {
+        "quasi": ["single", "flag"],
+        "sensitive": ["word", "tags"],
+        "person": "who",
+        "several": "multiset",
+    },
+    "count and weight": {
+        "quasi": ["word", "time"],
+        "sensitive": ["price", "zoned"],
+        "count": "n",
+        "weight": "w",
+        "protect": "set",
+        "keep": ["whole"],
+        "identifiers": ["who"],
+    },
+}
+
 
 def random_table(seed: int, rows: int = 160) -> pa.Table:
     """Columns of every type that a table about people may have, NULLs in each."""

@@ -15,47 +15,13 @@ from sfumato.counts import row_numbers
 from sfumato.counts import scan as scanning
 from sfumato.datasets.census import census, census_schema
 from sfumato.errors import InputError
-from tests.engines.random_tables import TEXTS, random_table, told
+from tests.engines.random_tables import SCHEMAS, random_table, told
 from tests.engines.spark.jobs import jobs_run
 from tests.examples import few
 
 # Rows of the frame, those looked at, a table of codes and numbers; by codes also an estimate,
 # and two each for what is shuffled, kept and counted.
 JOBS = {"by numbers of rows": 5, "by codes": 8}
-PLAIN = ["text", "word", "whole", "small", "number", "single", "day", "time", "zoned"]
-PLAIN += ["price", "flag", "empty"]
-SCHEMAS: dict[str, dict[str, Any]] = {
-    "every type": {"quasi": PLAIN, "sensitive": "set"},
-    "lists": {"quasi": ["flag"], "sensitive": ["tags", "codes", "days"]},
-    "lists, repeated": {
-        "quasi": ["day"],
-        "sensitive": ["codes", "tags"],
-        "several": "multiset",
-        "protect": "set",
-    },
-    "person": {
-        "quasi": ["flag"],
-        "sensitive": ["text", "number"],
-        "person": "who",
-        "weight": "w",
-        "domains": {"text": [*TEXTS, "two\nlines"]},  # texts that look alike are different ones
-    },
-    "person, repeated": {
-        "quasi": ["single", "flag"],
-        "sensitive": ["word", "tags"],
-        "person": "who",
-        "several": "multiset",
-    },
-    "count and weight": {
-        "quasi": ["word", "time"],
-        "sensitive": ["price", "zoned"],
-        "count": "n",
-        "weight": "w",
-        "protect": "set",
-        "keep": ["whole"],
-        "identifiers": ["who"],
-    },
-}
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

@@ -7,7 +7,12 @@ import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.locating.people import people_maybe_inside, people_surely_inside
+from sfumato.adversaries.locating.people import (
+    RegionTree,
+    count_behind,
+    people_maybe_inside,
+    people_surely_inside,
+)
 from tests.oracles.containing import containing
 
 SCHEMA = sf.Schema(["age", "sex"], "s", hierarchies={"age": sf.intervals([2, 4, 8])})
@@ -64,6 +69,28 @@ def test_finer_regions_of_the_same_hierarchy_are_as_good_as_the_people_themselve
     assert by_table.measure(ours.groups).per_group.tolist() == (
         by_release.measure(ours.groups).per_group.tolist()
     )
+
+
+@pytest.mark.parametrize("anonymizer", [sf.Mondrian(), sf.Deal(sweeps=1), sf.Lattice()])
+def test_many_people_are_looked_up_as_few_are(
+    anonymizer: sf.Anonymizer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a k-d tree of regions that overlap or not: the same pairs as branch by branch."""
+    ours = sf.anonymize(table(4), sf.Policy([sf.KAnonymity(3)], anonymizer=anonymizer), seed=0)
+    register = table(5, 300)
+    found = []
+    for most in (1 << 25, -1):
+        monkeypatch.setattr("sfumato.adversaries.locating.people._WALKED", most)
+        tree = RegionTree.of(ours.regions, register.counts.quasi)
+        pairs = [
+            (who, place)
+            for several, places in tree.pairs(register.counts.in_memory("a test").codes)
+            for who, place in zip(several.tolist(), places.tolist(), strict=True)
+        ]
+        behind = [count_behind(ours.regions, register, alone=alone) for alone in (False, True)]
+        found.append((sorted(pairs), [people.tolist() for people in behind]))
+    assert found[0] == found[1]
+    assert len(found[0][0]) > 50
 
 
 def test_buckets_show_no_regions() -> None:

@@ -18,8 +18,7 @@ import sfumato as sf
 from sfumato.counts import row_numbers
 from sfumato.counts import scan as scanning
 from sfumato.datasets.census import census, census_schema
-from tests.engines.random_tables import random_table, told
-from tests.engines.test_same_counts import SCHEMAS
+from tests.engines.random_tables import SCHEMAS, random_table, told
 
 
 def same(frame: Any, table: pa.Table, schema: sf.Schema, **options: Any) -> bool:

@@ -354,34 +354,55 @@ def _once_each(located: Located, total: int) -> Located:
     return Located(tallied_offsets(case, len(located.indptr) - 1), group)
 
 
-def _inside(regions: Regions, targets: Targets) -> Located:
-    from sfumato.adversaries.locating import kernel  # its compiler loads slowly
+@dataclass(frozen=True)
+class BoxIndex:
+    """The k-d tree over regions: each group is a box of classes of values."""
 
-    columns = [
-        value_classes(domain, parts, codes)
-        for domain, parts, codes in zip(targets.domains, regions.parts, regions.codes, strict=True)
-    ]
-    shape = (len(columns), len(regions))
-    low, high, gap = (np.empty(shape, dtype=np.int64) for _ in range(3))
-    lists, offsets = [np.zeros(0, np.int64)], [np.zeros(1, np.int64)]
-    for place, (column, codes) in enumerate(zip(columns, regions.codes, strict=True)):
-        low[place], high[place] = column.low[codes], column.high[codes]
-        before = sum(len(offset) - 1 for offset in offsets[1:])
-        gap[place] = np.where(column.gap[codes] >= 0, column.gap[codes] + before, -1)
-        offsets.append(column.offsets + sum(map(len, lists)))
-        lists.append(column.listed)
-    # A group one of whose regions nobody's value fits is nobody's.
-    some = np.flatnonzero((low <= high).all(axis=0))
-    low, high, gap = (np.ascontiguousarray(one[:, some]) for one in (low, high, gap))
-    points = np.vstack(
-        [column.class_of[row] for column, row in zip(columns, targets.codes, strict=True)]
-    )
-    ends = np.concatenate([offsets[0], *(offset[1:] for offset in offsets[1:])])
-    nodes, items = kernel.build(low, high)
-    indptr, groups = kernel.search(
-        nodes, items, low, high, gap, ends, np.concatenate(lists), np.ascontiguousarray(points)
-    )
-    return Located(indptr, some[groups])
+    _columns: tuple[ValueClasses, ...]
+    _some: Ints  # the groups that somebody's values may fit
+    _tree: tuple[Ints, ...]
+
+    @classmethod
+    def of(cls, regions: Regions, domains: Sequence[Domain]) -> BoxIndex:
+        """`domains` are those of the people who will be looked up, column by column."""
+        from sfumato.adversaries.locating import kernel  # its compiler loads slowly
+
+        columns = tuple(
+            value_classes(domain, parts, codes)
+            for domain, parts, codes in zip(domains, regions.parts, regions.codes, strict=True)
+        )
+        shape = (len(columns), len(regions))
+        low, high, gap = (np.empty(shape, dtype=np.int64) for _ in range(3))
+        lists, offsets = [np.zeros(0, np.int64)], [np.zeros(1, np.int64)]
+        for place, (column, codes) in enumerate(zip(columns, regions.codes, strict=True)):
+            low[place], high[place] = column.low[codes], column.high[codes]
+            before = sum(len(offset) - 1 for offset in offsets[1:])
+            gap[place] = np.where(column.gap[codes] >= 0, column.gap[codes] + before, -1)
+            offsets.append(column.offsets + sum(map(len, lists)))
+            lists.append(column.listed)
+        # A group one of whose regions nobody's value fits is nobody's.
+        some = np.flatnonzero((low <= high).all(axis=0))
+        low, high, gap = (np.ascontiguousarray(bounds[:, some]) for bounds in (low, high, gap))
+        ends = np.concatenate([offsets[0], *(offset[1:] for offset in offsets[1:])])
+        nodes, items = kernel.build(low, high)
+        return cls(columns, some, (nodes, items, low, high, gap, ends, np.concatenate(lists)))
+
+    def locate(self, codes: Codes) -> Located:
+        """The groups whose regions contain each tuple `codes[:, i]`."""
+        from sfumato.adversaries.locating import kernel  # its compiler loads slowly
+
+        points = np.vstack(
+            [column.class_of[row] for column, row in zip(self._columns, codes, strict=True)]
+        )
+        nodes, items, low, high, gap, ends, listed = self._tree
+        indptr, groups = kernel.search(
+            nodes, items, low, high, gap, ends, listed, np.ascontiguousarray(points)
+        )
+        return Located(indptr, self._some[groups])
+
+
+def _inside(regions: Regions, targets: Targets) -> Located:
+    return BoxIndex.of(regions, targets.domains).locate(targets.codes)
 
 
 def _listed(members: Buckets, targets: Targets) -> Located:

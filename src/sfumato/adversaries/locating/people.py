@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.adversaries.locating.locate import BoxIndex
 from sfumato.counts.counts import TableCounts, rank_rows
 from sfumato.errors import InputError, PolicyError, name_some, quoted
-from sfumato.numbers import Codes, Floats, Ints, run_places, sums_by, tallied_offsets
+from sfumato.numbers import Codes, Floats, Ints, rows_of, run_places, sums_by, tallied_offsets
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, same_people
@@ -125,6 +127,9 @@ def _pairs(
 
 
 _BLOCK = 1 << 16  # population tuples matched at once
+_WALKED = (
+    1 << 24
+)  # tuples times groups: up to here branches are walked sooner than code is compiled
 SLACK = 1e-9  # sums of weights are floats
 WEIGHTS: Literal["weights"] = "weights"
 Population = Table | Release | Literal["weights"]
@@ -225,11 +230,15 @@ class RegionTree:
     """The groups of a release as a tree of their columns' parts, in which people are looked up.
 
     A tuple walks down all branches that contain it, so columns whose parts do not overlap cost one
-    step. Groups with equal regions are one `place` of the tree.
+    step. Groups with equal regions are one `place` of the tree. Branches that contain a tuple are
+    the more the more groups there are, so many people are looked up in a k-d tree of many groups;
+    few need not wait until that is compiled.
     """
 
     place: Ints
     _columns: tuple[tuple[int, int, _PartsOfValues, Ints], ...]
+    _regions: Regions
+    _domains: tuple[Domain, ...]
 
     @classmethod
     def of(cls, regions: Regions, domains: Sequence[Domain]) -> RegionTree:
@@ -244,7 +253,14 @@ class RegionTree:
             width = len(regions.parts[column])
             keys, branch = np.unique(branch * width + regions.codes[column], return_inverse=True)
             columns.append((column, width, inside[column], keys))
-        return cls(branch, tuple(columns))
+        return cls(branch, tuple(columns), regions, tuple(domains))
+
+    @cached_property
+    def _boxes(self) -> BoxIndex:
+        """The same places, in their order, as boxes."""
+        first = np.empty(self.places, dtype=np.int64)
+        first[self.place] = np.arange(len(self.place))
+        return BoxIndex.of(self._regions.take(first), self._domains)
 
     @property
     def places(self) -> int:
@@ -252,8 +268,13 @@ class RegionTree:
 
     def pairs(self, codes: Codes) -> Iterator[tuple[Ints, Ints]]:
         """Tuples, and a place each that they fit; all places of a tuple at once."""
+        compiled = codes.shape[1] * self.places > _WALKED
         for start in range(0, codes.shape[1], _BLOCK):
             who = np.arange(start, min(start + _BLOCK, codes.shape[1]))
+            if compiled:
+                located = self._boxes.locate(codes[:, who])
+                yield start + rows_of(located.indptr), located.groups
+                continue
             at = np.zeros(len(who), dtype=np.int64)
             for column, width, parts, keys in self._columns:
                 who, at, part = parts.step(codes[column], who, at)

@@ -152,11 +152,12 @@ def main() -> None:
     given = parser.parse_args()
     start = time.perf_counter()
     told: dict[str, list[Row]] = {}
-    failed, left_out = [], []
+    failed: list[str] = []
+    # What was measured stays, also where the run is ended before its end.
+    left_out = [script[0] for chapter in CHAPTERS for script in chapter.scripts]
     for chapter in CHAPTERS:
         for script in chapter.scripts:
             if given.only and script[0] not in given.only:
-                left_out.append(script[0])
                 continue
             if given.long and script[0].startswith("scale"):
                 script = (*script, *LONG)
@@ -164,9 +165,10 @@ def main() -> None:
             rows, taken, code = run(script, given.peer)
             print(f"   {taken:.0f} s", flush=True)
             told.setdefault(chapter.title, []).extend(rows)
+            left_out.remove(script[0])
             if code:
                 failed.append(script[0])
-    given.out.write_text(page(told, failed, left_out, time.perf_counter() - start))
+            given.out.write_text(page(told, failed, left_out, time.perf_counter() - start))
     print(given.out)
     raise SystemExit(1 if failed else 0)
 

@@ -31,6 +31,7 @@ def test_from_a_file_to_roles(browser: Browser, tmp_path: Path) -> None:
         page.get_by_role("button", name="Work on this file").click()
         page.get_by_role("link", name="Go on to the policy").wait_for()  # drafted by itself
         assert "age" in schema_of(workbench).quasi
+        page.wait_for_load_state()  # scripts are read last: before, nobody hears a key
         page.locator("#role-0-keep").focus()
         page.keyboard.press("Space")
         workbench.until("#step", "Guessed: known to others")

@@ -92,6 +92,13 @@ def test_what_needs_one_description_of_a_person_is_not_judged() -> None:
     assert "links several rows" in verdict.note
 
 
+def test_an_intersection_attack_says_why_it_does_not_take_them() -> None:
+    release = as_published([[("x", "A")], [("x", "B"), ("y", "A")]])
+    people = sf.read(pd.DataFrame({"ward": ["x"], "ill": ["A"]}), sf.Schema(["ward"], "ill"))
+    with pytest.raises(sf.InputError, match="a pseudonym links people's rows"):
+        sf.intersection_attack([release, release], people)
+
+
 @pytest.mark.parametrize("role", ["keep", "weight", "protect"])
 def test_roles_that_linked_rows_do_not_have(role: str) -> None:
     frame = pd.DataFrame({"who": [1, 1], "ward": ["x", "y"], "ill": ["A", "B"], "more": [1, 1]})

@@ -21,6 +21,7 @@ import sfumato as sf
 from sfumato.criteria.base import judge
 from sfumato.release.read.read_release import table_as_published
 from sfumato.release.write.publish import OWNER, rows_with_owners
+from sfumato.report.sections.columns import treatments_section
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
 
@@ -299,6 +300,9 @@ def test_the_public_is_told_the_same_whoever_has_the_rows() -> None:
         owned.append([verdict.measured for verdict in report.verdicts])
         read = report.public()
         assert read.linkage.prosecutor is None
+        columns = treatments_section(read)
+        assert columns is not None
+        assert "Bars are percent of rows" in columns.words
         public.append((report.promises(), read.summary, read.threats, read.notes))
     assert owned[0] != owned[1]
     assert public[0] == public[1]

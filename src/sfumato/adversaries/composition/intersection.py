@@ -100,6 +100,12 @@ def _usable(release: Release, name: str) -> Groups:
     groups = of_one_value(release.groups_for(name))
     if groups.beside.altered_by_chance:
         raise InputError(f"{release.label}: {name!r}: {ALTERED}")
+    if release.by_row is not None:
+        raise InputError(
+            f"{release.label}: a pseudonym links people's rows, and which of somebody's rows "
+            "another release has decides what finds her there; the attack is worked out for rows "
+            "published one by one and for one row a person"
+        )
     if not groups.single_valued:
         raise InputError(
             f"{release.label}: people have several values of {name!r} each; the attack is defined "

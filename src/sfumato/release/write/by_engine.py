@@ -149,7 +149,10 @@ def made_to_publish(release: Release) -> MadeHere:
                 "together or left out"
             )
         case _:
-            raise InputError("only a release that anonymize made can be written; this one was read")
+            raise InputError(
+                "only a release that anonymize made can be written or shown row by row; this one "
+                "was read: its rows are in the file that it was read from"
+            )
 
 
 @contextlib.contextmanager

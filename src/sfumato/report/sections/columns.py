@@ -26,7 +26,7 @@ _WORDS = (
     "would have to change their value to make the published distribution of the original one."
 )
 _SPREAD = (
-    "Bars are percent of people, all on one scale. A cell of several values counts for "
+    "Bars are percent of {}, all on one scale. A cell of several values counts for "
     "each of them alike, a range along its length."
 )
 _PUBLISHED = "Only what is published is told"
@@ -70,8 +70,15 @@ def treatments_section(report: Report) -> Section | None:
         chart for treatment in listed if (chart := _picture(treatment, report)) is not None
     )
     if charts:
-        words.append(_SPREAD)
+        words.append(_SPREAD.format(_counted(report)))
     return Section(TITLE, "\n\n".join(words), (sheet,), charts)
+
+
+def _counted(report: Report) -> str:
+    """What the bars count: of rows that are published one by one, rows."""
+    evidence = report.evidence
+    several = evidence is not None and evidence.release.schema.rows == "unlinked"
+    return "rows" if several else "people"
 
 
 def brief_treatments(report: Report) -> Section | None:

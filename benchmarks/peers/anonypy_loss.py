@@ -34,10 +34,12 @@ spans = {
 
 def widened(name: str, published: object) -> float:
     """The share of the domain that one published cell covers besides the value itself."""
+    if isinstance(published, list):  # of values, or by some versions of one text of all of them
+        published = ",".join(map(str, published))
+    values = str(published).split(",")
     if name in spans:
-        ends = [float(end) for end in str(published).split("-")]
+        ends = [float(end) for end in str(values[0]).split("-")]
         return (ends[-1] - ends[0]) / spans[name]
-    values = published if isinstance(published, list) else str(published).split(",")
     return (len(values) - 1) / (domains[name] - 1)
 
 

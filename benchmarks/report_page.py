@@ -36,7 +36,8 @@ def opened(path: Path) -> tuple[float, float]:
     """Seconds until text and scripts are loaded, and until flat charts are drawn; best of 5."""
     from playwright.sync_api import sync_playwright
 
-    browser_path = environ.get("SFUMATO_CHROMIUM") or shutil.which("chromium")
+    named = map(shutil.which, ("chromium-headless-shell", "chromium"))
+    browser_path = environ.get("SFUMATO_CHROMIUM") or next(filter(None, named), None)
     best = []
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=browser_path, args=list(FLAGS))

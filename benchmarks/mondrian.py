@@ -102,7 +102,7 @@ def large(path: Path) -> None:
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
     rows = f"{table.people // 1_000_000}M rows"
     tell(f"Mondrian, {rows}, read", read, other=grouped, against="bare GROUP BY", at_most=3)
-    tell(f"Mondrian, {rows}, k = {K} and l = {L}", warm, at_most=4, why=WHY)
+    tell(f"Mondrian, {rows}, k = {K} and l = {L}", warm, at_most=4, missed=WHY)
     tell(f"Mondrian, {rows}, against its floor", warm, other=floor, against="bare partition")
     print(f"  {len(counts):,} distinct tuples, {made:,} groups (bare: {groups:,}); first run")
     print(f"  {first:.2f} s; peak {reading:.2f} GiB read, {peak:.2f} GiB in all", flush=True)

@@ -3,10 +3,11 @@
     from results import tell
     tell("audit, 1M rows", 0.78, other=0.28, against="bare GROUP BY", at_most=3)
     tell("lattice, k = 5", 0.05, other=0.284, against="ARX, its header's figure", at_least=5)
-    tell("first anonymize", 5.4, at_most=6, why="seconds advise")
+    tell("first anonymize", 5.4, at_most=6, why="0 functions compiled", missed="imports take 1 s")
 
 With `at_most` the ratio is ours over theirs, with `at_least` theirs over ours (how many times as
 fast we are); without `other` the goal is about our own figure. A row without a goal is only told.
+`why` says how a figure is to be read; `missed` why its goal is not met, and is told only then.
 Every row is printed at once. Where SFUMATO_BENCH_ROWS names a file, it is also kept there as a line
 of JSON: that is how `make bench` (benchmarks/all.py) gathers one table of all scripts.
 """
@@ -32,7 +33,8 @@ class Row:
     at_most: float | None = None
     at_least: float | None = None
     unit: str = "s"
-    why: str = ""  # why a goal is not met, or how the figure is to be read
+    why: str = ""  # how the figure is to be read
+    missed: str = ""  # why its goal is not met, where it is not
 
     @property
     def ratio(self) -> float | None:
@@ -61,6 +63,16 @@ class Row:
         """Met, not met, or nothing where nothing was asked."""
         return {True: "met", False: "NOT MET", None: ""}[self.met]
 
+    @property
+    def beside(self) -> str:
+        """What stands beside the figures: how to read them, and why a goal is not met."""
+        return "; ".join(filter(None, (self.why, self.missed if self.met is False else "")))
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether a goal is missed and nobody said why."""
+        return self.met is False and not self.missed
+
     def line(self) -> str:
         """For a terminal."""
         other = "" if self.other is None else f"  {self.against} {figure(self.other)} {self.unit}"
@@ -86,9 +98,10 @@ def tell(
     at_least: float | None = None,
     unit: str = "s",
     why: str = "",
+    missed: str = "",
 ) -> Row:
     """Print a row, and keep it for the table of all where one is being made."""
-    row = Row(work, float(ours), other, against, at_most, at_least, unit, why)
+    row = Row(work, float(ours), other, against, at_most, at_least, unit, why, missed)
     print(row.line(), flush=True)
     if KEPT in os.environ:
         with Path(os.environ[KEPT]).open("a") as kept:

@@ -13,8 +13,9 @@ WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 BIN := $(VENV)/bin
 # Other tools we measure against; they pin older libraries.
 PEERS := .venv-peers
-# Numba looks at the file of a compiled function only, not at those it calls: a cache for each source.
-export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat $$(find src -name '*.py' | LC_ALL=C sort) | cksum | cut -d' ' -f1)
+# Numba looks at the file of a compiled function only, not at those it calls: a cache for each state
+# of what decides.
+export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat /dev/null $$($(PYTHON) scripts/compiled_sources.py 2>/dev/null) | cksum | cut -d' ' -f1)
 
 # Where nothing compiled is kept, every started program compiles all of us again.
 export PYTHONDONTWRITEBYTECODE :=

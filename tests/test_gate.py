@@ -133,3 +133,27 @@ def test_readers_of_verdicts_ask_the_contract_of_criteria(tmp_path: Path, room: 
     assert "asks the contract of criteria; do not import EntropyDiversity" in told
     right = "from sfumato.criteria import CRITERIA\nfrom sfumato.criteria.base import Criterion\n"
     assert not rooms(tmp_path / "right", {f"sfumato/{room}/a.py": right})
+
+
+def test_what_compiled_code_does_is_decided_by_its_files_and_those_of_its_constants(
+    tmp_path: Path,
+) -> None:
+    files = {
+        "sfumato/compiled.py": "def kernel(function): ...\n",
+        "sfumato/counts/kernel.py": "from sfumato.compiled import kernel\n"
+        "from sfumato.counts.limits import LIMIT\nfrom sfumato.numbers import Kind, total\n",
+        "sfumato/counts/limits.py": "from sfumato.schema import LIMIT\n",
+        "sfumato/schema/__init__.py": "LIMIT = 3\n",
+        "sfumato/numbers.py": "class Kind(IntEnum):\n    FEWEST = 0\n",
+        "sfumato/counts/rows.py": "from sfumato.counts.kernel import count\n",
+        "sfumato/release/build.py": "from sfumato.release import names\n",
+    }
+    source = tree(tmp_path, files)
+    decide = script("compiled_sources").compiled_sources(source)
+    assert [str(path.relative_to(source)) for path in decide] == [
+        "sfumato/compiled.py",
+        "sfumato/counts/kernel.py",
+        "sfumato/counts/limits.py",
+        "sfumato/numbers.py",
+        "sfumato/schema/__init__.py",
+    ]

@@ -218,15 +218,15 @@ class Characterization(Documented):
         By the leakage people meet on average, then the largest, then fewer columns.
         """
         chosen = self._target(target)
-        mine = (finding for finding in self.findings if finding.target == chosen)
+        against_target = (finding for finding in self.findings if finding.target == chosen)
         return tuple(
             sorted(
-                mine,
-                key=lambda one: (
-                    -round(one.distribution.weighted, 12),
-                    -round(one.distribution.largest, 12),
-                    len(one.columns),
-                    one.columns,
+                against_target,
+                key=lambda finding: (
+                    -round(finding.distribution.weighted, 12),
+                    -round(finding.distribution.largest, 12),
+                    len(finding.columns),
+                    finding.columns,
                 ),
             )
         )
@@ -293,17 +293,19 @@ def check_files(
         raise InputError(f"{html} would be written twice: private evidence needs a file of its own")
 
 
-def save_private(found: Characterization, path: Path, *, force: bool = False) -> None:
+def save_private(characterization: Characterization, path: Path, *, force: bool = False) -> None:
     """Worst classes as a page or JSON, or every person's leakage as a table."""
     if path.suffix in _TABLES:
-        if found.individuals is None:
+        if characterization.individuals is None:
             raise InputError("the leakage of people was not measured; ask for individuals=True")
-        write_table(found.individuals.to_arrow(), path, force=force)
+        write_table(characterization.individuals.to_arrow(), path, force=force)
     elif path.suffix == ".json":
         with new_file(path, force=force) as new:
-            found.document().write_json(new, private=True)
+            characterization.document().write_json(new, private=True)
     else:
-        write_text(path, found.document().to_html(private=True), force=force, what="page")
+        write_text(
+            path, characterization.document().to_html(private=True), force=force, what="page"
+        )
 
 
 def write_table(table: pa.Table, target: Path, *, force: bool = False) -> None:

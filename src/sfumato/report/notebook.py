@@ -180,5 +180,5 @@ def _columns(schema: Schema, domains: Iterable[Domain] = ()) -> Sheet:
             row += (known[name].kind, len(known[name])) if name in known else ("", None)
         hierarchy = schema.hierarchies.get(name)
         rows.append((*row, "" if hierarchy is None else hierarchy.kind))
-    told = ("kind", "values") if known else ()
-    return Sheet(("column", "role", *told, "hierarchy"), tuple(rows))
+    domain_columns = ("kind", "values") if known else ()
+    return Sheet(("column", "role", *domain_columns, "hierarchy"), tuple(rows))

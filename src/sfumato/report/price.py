@@ -56,7 +56,10 @@ _TOLD: dict[Status, str] = {
 
 def promises(require: Sequence[Criterion]) -> list[str]:
     """Each criterion with the column it is about; of several alike it is the n-th."""
-    named = [f"{one.name} of {one.sensitive}" if one.sensitive else one.name for one in require]
+    named = [
+        f"{criterion.name} of {criterion.sensitive}" if criterion.sensitive else criterion.name
+        for criterion in require
+    ]
     return [
         f"{name} #{named[:place].count(name) + 1}" if named.count(name) > 1 else name
         for place, name in enumerate(named)
@@ -222,13 +225,15 @@ class Price(Documented):
     def helpful(self) -> tuple[PricedChange, ...]:
         """The changes that gain something worth telling, the best first."""
         if self.cost is None:
-            return tuple(one for one in self.changes if one.cost is not None)
+            return tuple(change for change in self.changes if change.cost is not None)
         least = _SLIGHT * self.cost
-        return tuple(one for one in self.changes if one.gain is not None and one.gain > least)
+        return tuple(
+            change for change in self.changes if change.gain is not None and change.gain > least
+        )
 
     @property
     def not_begun(self) -> int:
-        return sum(one.status == "not_begun" for one in self.changes)
+        return sum(change.status == "not_begun" for change in self.changes)
 
     def words(self) -> str:
         """What would help most, in a sentence or two."""
@@ -240,10 +245,10 @@ class Price(Documented):
 
     def brief(self) -> Document:
         """The table alone, for a terminal."""
-        told = {"As it is": _as_it_is(self), "Mind": "; ".join(self.notes)}
-        told |= {"Nearly free": _free(self).removeprefix("Nearly free: "), "Next": self.words()}
+        closing = {"As it is": _as_it_is(self), "Mind": "; ".join(self.notes)}
+        closing |= {"Nearly free": _free(self).removeprefix("Nearly free: "), "Next": self.words()}
         sheet = _sheet(self)
-        gist = Gist(told, replace(sheet, remark=""))
+        gist = Gist(closing, replace(sheet, remark=""))
         return Document("price", _title(self), "", (Section("", "", (sheet,)),), gist=gist)
 
     def to_markdown(self) -> str:
@@ -277,34 +282,34 @@ def check_price_file(target: Path) -> None:
 def price_words(price: Price) -> str:
     """What would help most: the best change of each kind that helps."""
     best: dict[str, PricedChange] = {}
-    for one in price.helpful:
-        best.setdefault(one.change.kind, one)
-    told = []
-    for at, one in enumerate(best.values()):
-        assert one.cost is not None
-        gone = _gone(price, one.cost, whole=not at)
+    for priced in price.helpful:
+        best.setdefault(priced.change.kind, priced)
+    sentences = []
+    for at, priced in enumerate(best.values()):
+        assert priced.cost is not None
+        gone = _gone(price, priced.cost, whole=not at)
         if not at and price.cost is not None:
             gone += f" instead of {_figure(price, price.cost)}"
-        told.append(f"{one.change.sentence}, {gone}{_others(one)}")
+        sentences.append(f"{priced.change.sentence}, {gone}{_others(priced)}")
     many, more = price.not_begun, ""
     if many:
         changes = "1 change was" if many == 1 else f"{many} changes were"
         more = f" ({changes} not tried in {price.seconds:g} seconds: give more, or fewer people)"
-    if not told:
-        tried = any(one.cost is not None for one in price.changes)
+    if not sentences:
+        tried = any(change.cost is not None for change in price.changes)
         none = "No single change helps" if tried else "Which change would help was not found out"
         return f"{none}{more}."
     start = "What would help most" if price.cost is not None else "A release there would be"
-    return f"{start}: {'; '.join(told)}{more}."
+    return f"{start}: {'; '.join(sentences)}{more}."
 
 
 def _free(price: Price) -> str:
     """What could be promised besides at next to no cost."""
     free = [
-        one.change.sentence
-        for one in price.changes
-        if one.change.kind == _KINDS[-1] and one.gain is not None and price.cost is not None
-        if one.gain >= -_SLIGHT * price.cost
+        priced.change.sentence
+        for priced in price.changes
+        if priced.change.kind == _KINDS[-1] and priced.gain is not None and price.cost is not None
+        if priced.gain >= -_SLIGHT * price.cost
     ]
     return f"Nearly free: {'; '.join(free)}." if free else ""
 
@@ -321,10 +326,11 @@ def _gone(price: Price, cost: float, *, whole: bool = True) -> str:
     return f"{price.utility} would be {_figure(price, cost)}"
 
 
-def _others(one: PricedChange) -> str:
-    if one.others is None:
+def _others(priced: PricedChange) -> str:
+    loss = priced.others
+    if loss is None:
         return ""
-    return f" (the other columns lose {one.others.after:.0%} instead of {one.others.before:.0%})"
+    return f" (the other columns lose {loss.after:.0%} instead of {loss.before:.0%})"
 
 
 def _title(price: Price) -> str:
@@ -340,9 +346,9 @@ def _people(price: Price) -> str:
 def _as_it_is(price: Price) -> str:
     if price.cost is None:
         return f"By the policy as it is there is no release: {price.reason}."
-    what = "share of the detail that is gone" if price.utility == LOSS else price.about
+    meaning = "share of the detail that is gone" if price.utility == LOSS else price.about
     return (
-        f"By the policy as it is: {price.utility} {_figure(price, price.cost)} ({what}), "
+        f"By the policy as it is: {price.utility} {_figure(price, price.cost)} ({meaning}), "
         f"{price.groups:,} group{'s' * (price.groups != 1)} (by {price.anonymizer})."
     )
 
@@ -379,8 +385,8 @@ def price_section(report: Report) -> Section | None:
     price = None if report.evidence is None else report.evidence.price
     if price is None or report.audience == "public":
         return None
-    told = " ".join(filter(None, (_as_it_is(price), price.words(), _free(price))))
-    words = [told, *_noted(price), _MEANING]
+    summary = " ".join(filter(None, (_as_it_is(price), price.words(), _free(price))))
+    words = [summary, *_noted(price), _MEANING]
     title = "What every promise costs"
     return Section(title, "\n\n".join(words), (_sheet(price),), _charts(price))
 
@@ -391,22 +397,15 @@ def _noted(price: Price) -> list[str]:
 
 def _sheet(price: Price) -> Sheet:
     rows = tuple(
-        (one.change.subject, one.change.words, *_rounded(price, one), _remark(one))
-        for one in price.changes
-        if one.status != "not_begun"
+        (priced.change.subject, priced.change.words, *_rounded(price, priced), _remark(priced))
+        for priced in price.changes
+        if priced.status != "not_begun"
     )
     for remark, many in Counter(
-        _remark(one) for one in price.changes if one.status == "not_begun"
+        _remark(priced) for priced in price.changes if priced.status == "not_begun"
     ).items():
-        rows += (
-            (
-                "all others" if rows else "all",
-                f"{many:,} change{'s' * (many != 1)}",
-                None,
-                None,
-                remark,
-            ),
-        )
+        subject, change = "all others" if rows else "all", f"{many:,} change{'s' * (many != 1)}"
+        rows += ((subject, change, None, None, remark),)
     helpful = len(price.helpful) if price.cost is not None else 0
     return Sheet(
         ("promise or column", "change", price.utility, "gain", "remark"),
@@ -419,52 +418,52 @@ def _sheet(price: Price) -> Sheet:
     )
 
 
-def _rounded(price: Price, one: PricedChange) -> tuple[float | None, ...]:
+def _rounded(price: Price, priced: PricedChange) -> tuple[float | None, ...]:
     """Shares in tenths of a percent, as finely as they mean anything."""
-    figures = (one.cost, one.gain)
+    figures = (priced.cost, priced.gain)
     if not is_share(price.utility):
         return figures
     return tuple(None if figure is None else round(figure, 3) for figure in figures)
 
 
-def _remark(one: PricedChange) -> str:
-    if one.status != "priced":
-        return f"{_TOLD[one.status]}: {one.reason}" if one.reason else _TOLD[one.status]
-    others = one.others
-    told = ["at most"] if one.at_most else []
-    told += [] if others is None else [f"the others {others.before:.0%} → {others.after:.0%}"]
-    return "; ".join(told)
+def _remark(priced: PricedChange) -> str:
+    if priced.status != "priced":
+        return f"{_TOLD[priced.status]}: {priced.reason}" if priced.reason else _TOLD[priced.status]
+    others = priced.others
+    remarks = ["at most"] if priced.at_most else []
+    remarks += [] if others is None else [f"the others {others.before:.0%} → {others.after:.0%}"]
+    return "; ".join(remarks)
 
 
 def _charts(price: Price) -> tuple[Chart, ...]:
     """Bars by gain, a row each; a kind of change has a colour and a pattern of its own."""
-    figure = {id(one): one.cost if price.cost is None else one.gain for one in price.changes}
-    drawn = [one for one in price.changes if figure[id(one)] is not None][:_DRAWN]
+    figure = {id(bar): bar.cost if price.cost is None else bar.gain for bar in price.changes}
+    drawn = [bar for bar in price.changes if figure[id(bar)] is not None][:_DRAWN]
     if not drawn:
         return ()
     series = []
-    for kind in dict.fromkeys(one.change.kind for one in drawn):
-        mine = [one for one in drawn if one.change.kind == kind]
+    for kind in dict.fromkeys(bar.change.kind for bar in drawn):
+        of_kind = [bar for bar in drawn if bar.change.kind == kind]
         series.append(
             Series(
                 kind,
-                [figure[id(one)] for one in mine],
-                [f"{one.change.subject}: {one.change.words}" for one in mine],
-                text=[f"{one.change.sentence}, {_gone(price, one.cost or 0.0)}" for one in mine],
+                [figure[id(bar)] for bar in of_kind],
+                [f"{bar.change.subject}: {bar.change.words}" for bar in of_kind],
+                text=[f"{bar.change.sentence}, {_gone(price, bar.cost or 0.0)}" for bar in of_kind],
             )
         )
-    what = "cost" if price.cost is None else "gain"
+    measured = "cost" if price.cost is None else "gain"
     points = ", percentage points" if is_share(price.utility) else ""
     chart = Chart(
         "What each change would buy",
         "bars",
-        f"{what} in {price.utility}{points}",
+        f"{measured} in {price.utility}{points}",
         "",
         tuple(series),
         alt=f"{price.words()} All figures are in the table.",
         percent="x" if is_share(price.utility) else "",
         name="price",
-        ticks=tuple(f"{one.change.subject}: {one.change.words}" for one in drawn),
+        ticks=tuple(f"{bar.change.subject}: {bar.change.words}" for bar in drawn),
     )
     return (chart,)
 
@@ -472,12 +471,12 @@ def _charts(price: Price) -> tuple[Chart, ...]:
 def price_facts(price: Price) -> dict[str, object]:
     """The figures for programs."""
     names = ("label", "people", "everybody", "utility", "anonymizer", "seconds", "seed")
-    told = {name: getattr(price, name) for name in (*names, "cost", "groups", "reason", "notes")}
-    return told | {"words": price.words(), "changes": [_fact(one) for one in price.changes]}
+    facts = {name: getattr(price, name) for name in (*names, "cost", "groups", "reason", "notes")}
+    return facts | {"words": price.words(), "changes": [_fact(priced) for priced in price.changes]}
 
 
-def _fact(one: PricedChange) -> dict[str, object]:
-    change = one.change
+def _fact(priced: PricedChange) -> dict[str, object]:
+    change = priced.change
     criterion = None if isinstance(change, WithoutColumn | WithoutLimits) else change.criterion
     return {
         "kind": change.kind,
@@ -487,14 +486,14 @@ def _fact(one: PricedChange) -> dict[str, object]:
         "becomes": change.step.criterion.required if isinstance(change, OtherBound) else None,
         "column": change.column if isinstance(change, WithoutColumn | WithoutLimits) else None,
         "change": change.words,
-        **{name: getattr(one, name) for name in ("status", "cost", "gain", "groups", "at_most")},
+        **{name: getattr(priced, name) for name in ("status", "cost", "gain", "groups", "at_most")},
         "other_columns": None
-        if one.others is None
-        else {"before": one.others.before, "after": one.others.after},
-        "reason": one.reason,
+        if priced.others is None
+        else {"before": priced.others.before, "after": priced.others.after},
+        "reason": priced.reason,
     }
 
 
 def in_order(changes: Sequence[PricedChange]) -> tuple[PricedChange, ...]:
     """What helps most first."""
-    return tuple(sorted(changes, key=lambda one: one.rank))
+    return tuple(sorted(changes, key=lambda priced: priced.rank))

@@ -42,7 +42,7 @@ def today() -> dt.date:
 class Fingerprint:
     """What something is known by: its SHA-256, or the beginning of one."""
 
-    what: What
+    subject: What
     name: str
     sha256: str
 
@@ -84,15 +84,15 @@ class Provenance:
             "by": self.by or None,
             "on": self.on.isoformat(),
             "fingerprints": [
-                {"of": fingerprint.what, "name": fingerprint.name, "sha256": fingerprint.sha256}
+                {"of": fingerprint.subject, "name": fingerprint.name, "sha256": fingerprint.sha256}
                 for fingerprint in self.fingerprints()
             ],
         }
 
 
-def _of_files(what: What, stamps: Iterable[FileStamp]) -> list[Fingerprint]:
+def _of_files(subject: What, stamps: Iterable[FileStamp]) -> list[Fingerprint]:
     return [
-        Fingerprint(what, stamp.content.name, sha256)
+        Fingerprint(subject, stamp.content.name, sha256)
         for stamp in stamps
         if (sha256 := stamp.sha256()) is not None
     ]

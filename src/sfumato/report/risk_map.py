@@ -27,14 +27,14 @@ Place = tuple[float, float]
 class RiskPoint:
     """A release on the map.
 
-    `label` is written beside it where there is room, its first word ("#7") alone on a phone; `told`
-    is said when it is pointed at; `kind` are those of one shape.
+    `label` is written beside it where there is room, its first word ("#7") alone on a phone;
+    `details` are said when it is pointed at; `kind` are those of one shape.
     """
 
     place: Place
     kind: str
     label: str
-    told: str
+    details: str
     front: bool = False
     chosen: bool = False
 
@@ -73,10 +73,10 @@ def risk_map(
     kinds = dict.fromkeys(point.kind for point in points if not point.chosen)
     by_kind = {kind: [p for p in points if p.kind == kind and not p.chosen] for kind in kinds}
     series = [_series(kind, members) for kind, members in by_kind.items()]
-    ours = [point for point in points if point.chosen]
-    if ours:
-        series.append(_series(chosen, ours, mark="star"))
-        risked, costs = ours[0].place
+    chosen_points = [point for point in points if point.chosen]
+    if chosen_points:
+        series.append(_series(chosen, chosen_points, mark="star"))
+        risked, costs = chosen_points[0].place
         alt = (
             f"{alt} A star marks {chosen}: risk {percentage(risked)}, {cost_text(measure, costs)}."
         )
@@ -126,7 +126,7 @@ def _series(name: str, points: Sequence[RiskPoint], mark: str = "") -> Series:
         name,
         [point.place[0] for point in points],
         [point.place[1] for point in points],
-        text=[point.told for point in points],
+        text=[point.details for point in points],
         labels=[point.label for point in points],
         strong=[point.front or point.chosen for point in points],
         mark=mark,

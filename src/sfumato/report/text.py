@@ -127,14 +127,14 @@ def show_gist(document: Document, console: Console) -> None:
     about = _wrapped(document.about if gist.about is None else gist.about, width, _ABOUT)
     head = [*(Text(line, style="bold") for line in _wrapped(document.title, width, 2))]
     head += [Text(line) for line in about]
-    foot, each = list(_closing(document, width)), _EACH
+    foot, lines_each = list(_closing(document, width)), _EACH
     if gist.table is not None and gist.table.rows:
         around = len(head) + 2 * bool(head) + bool(foot)
         wanted = min(len(gist.table.rows), _ROWS) + _HEADING_LINES
-        room = LINES - around - _lines(foot, each)
+        room = LINES - around - _lines(foot, lines_each)
         if room < wanted:
-            each -= 1
-            room = min(wanted, LINES - around - _lines(foot, each))
+            lines_each -= 1
+            room = min(wanted, LINES - around - _lines(foot, lines_each))
         rows = len(gist.table.rows)
         if gist.most is not None and rows > gist.most + 1:  # a line tells how many more there are
             rows = gist.most
@@ -142,7 +142,7 @@ def show_gist(document: Document, console: Console) -> None:
         head += [Text(""), *table] if head else table
     if head and foot:
         head.append(Text(""))
-    for line in (*head, *_fitted(foot, each, LINES - len(head) - _lines(foot, each))):
+    for line in (*head, *_fitted(foot, lines_each, LINES - len(head) - _lines(foot, lines_each))):
         console.print(line, soft_wrap=True)  # what is wider is one word, such as a path
 
 
@@ -179,23 +179,23 @@ def _closing(document: Document, width: int) -> Iterator[_Closing]:
     assert gist is not None
     if answer is not None:
         yield _Closing("", _wrapped(answer.words, width), width, style=_ANSWERS[answer.mood])
-    told = {about: words for about, words in gist.closing.items() if words}
-    beside = max(map(len, told), default=0) + _GAP
-    for about, words in told.items():
+    closing = {about: words for about, words in gist.closing.items() if words}
+    beside = max(map(len, closing), default=0) + _GAP
+    for about, words in closing.items():
         yield _Closing(about, _wrapped(words, width - beside), width, beside)
 
 
-def _lines(parts: Sequence[_Closing], each: int) -> int:
-    return sum(min(len(part.lines), each) for part in parts)
+def _lines(parts: Sequence[_Closing], lines_each: int) -> int:
+    return sum(min(len(part.lines), lines_each) for part in parts)
 
 
-def _fitted(parts: Sequence[_Closing], each: int, spare: int) -> Iterator[Text]:
+def _fitted(parts: Sequence[_Closing], lines_each: int, spare: int) -> Iterator[Text]:
     """A few lines of each; the first that have more take those that are to spare."""
     for part in parts:
-        more = max(0, min(len(part.lines), _LONGEST) - each)
+        more = max(0, min(len(part.lines), _LONGEST) - lines_each)
         taken = max(0, min(more, spare))
         spare -= taken
-        yield from part.told(each + taken)
+        yield from part.told(lines_each + taken)
 
 
 def _wrapped(words: str, width: int, most: int = sys.maxsize) -> list[str]:
@@ -228,10 +228,10 @@ def _cut_table(sheet: Sheet, console: Console, room: int, most: int) -> list[Tex
     while len(columns) > 1 and _least(columns) > console.width:
         columns.pop()
     for many in range(min(most, room), 0, -1):
-        some = replace(sheet, rows=sheet.rows[:many])
+        cut_sheet = replace(sheet, rows=sheet.rows[:many])
         left = len(sheet.rows) - many
         with console.capture() as captured:
-            console.print(_grid(columns, some, console.width))
+            console.print(_grid(columns, cut_sheet, console.width))
         lines = list(Text.from_ansi(captured.get().rstrip("\n")).split("\n"))
         for line in lines:
             line.rstrip()
@@ -266,12 +266,12 @@ def _show_sheet(sheet: Sheet, console: Console) -> None:
         console.print(Text(sheet.title, style="italic"))
     columns, remarks = _columns(sheet)
     usual = console.width
-    for at, some in enumerate(_blocks(columns, sheet.keys + bool(sheet.starred), usual)):
+    for at, block in enumerate(_blocks(columns, sheet.keys + bool(sheet.starred), usual)):
         if at:
             console.print()
         # If one column is wider than the terminal, that wraps it: nothing is cut off.
-        console.width = max(usual, _least(some))
-        console.print(_grid(some, sheet, console.width))
+        console.width = max(usual, _least(block))
+        console.print(_grid(block, sheet, console.width))
     console.width = usual
     if remarks:
         console.print(_below(remarks))
@@ -348,13 +348,13 @@ def _blocks(columns: list[_Column], keys: int, width: int) -> Iterator[list[_Col
     if _least(columns) <= width:
         yield columns
         return
-    head, some = columns[:keys], columns[:keys]
+    head, block = columns[:keys], columns[:keys]
     for column in columns[keys:]:
-        if len(some) > keys and _least([*some, column]) > width:
-            yield some
-            some = list(head)
-        some = [*some, column]
-    yield some
+        if len(block) > keys and _least([*block, column]) > width:
+            yield block
+            block = list(head)
+        block = [*block, column]
+    yield block
 
 
 def _widths(columns: Sequence[_Column], width: int) -> list[int]:

@@ -100,9 +100,9 @@ def place_labels(
     return places
 
 
-def _at_one_place(one: Box, other: Box) -> bool:
+def _at_one_place(first: Box, other: Box) -> bool:
     """Whether two marks lie so near that they share a label."""
-    return abs(one[0] - other[0]) <= _SAME and abs(one[1] - other[1]) <= _SAME
+    return abs(first[0] - other[0]) <= _SAME and abs(first[1] - other[1]) <= _SAME
 
 
 def _stairs(spots: Sequence[Spot]) -> list[Box]:
@@ -125,8 +125,10 @@ def _inside(box: Box, size: Spot) -> bool:
     return box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
 
 
-def _meet(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _meet(first: Box, other: Box) -> bool:
+    return (
+        first[0] < other[2] and other[0] < first[2] and first[1] < other[3] and other[1] < first[3]
+    )
 
 
 def map_spec(chart: Chart) -> dict[str, Any]:

@@ -75,9 +75,9 @@ class Explained:
         listed = [word.removesuffix(_BROKEN) for word in text.split(between)]
         if not all(map(is_term, listed)):
             return escape(text)
-        told = (Markup("").join(self._pieces(word, heading=False)) for word in listed)
+        explained = (Markup("").join(self._pieces(word, heading=False)) for word in listed)
         kept = (_BROKEN * word.endswith(_BROKEN) for word in text.split(between))
-        return Markup(between).join(a + b for a, b in zip(told, kept, strict=True))
+        return Markup(between).join(a + b for a, b in zip(explained, kept, strict=True))
 
     def _pieces(self, text: str, *, heading: bool) -> Iterator[str]:
         from markupsafe import Markup, escape
@@ -209,8 +209,8 @@ def numbers_of(chart: Chart) -> Sheet | None:
         for at in range(len(line.x)):
             row: list[object] = [line.name, line.x[at], line.y[at]]
             row += [line.z[at]] if line.z is not None else []
-            told = "" if line.text is None else line.text[at].replace("\n", ", ")
-            row += [told] if named else []
+            label = "" if line.text is None else line.text[at].replace("\n", ", ")
+            row += [label] if named else []
             listed.append(tuple(row))
     columns += ["what it is"] if named else []
     in_percent = [
@@ -228,15 +228,15 @@ def figure_named(document: Document, name: str) -> Figure:
     meant = [chart for chart in charts if asked in (chart.name.casefold(), chart.title.casefold())]
     meant = meant or [chart for chart in charts if asked in chart.title.casefold()]
     if len(meant) != 1:
-        what = "is the name of several charts" if meant else "is no chart"
+        complaint = "is the name of several charts" if meant else "is no chart"
         known = name_some([chart.title for chart in meant or charts], len(charts)) or "none"
-        raise InputError(f"{name!r} {what} of {document.title!r}; its charts are {known}")
+        raise InputError(f"{name!r} {complaint} of {document.title!r}; its charts are {known}")
     (chart,) = meant
     if chart.scriptless:  # a page draws these without any script
         kind: Kind = "lines" if chart.kind == "slopes" else "bars"
         chart = replace(chart, kind=kind, percent=chart.percent or "y" * (not chart.lying))
-    told = spec(chart)
-    return Figure({"data": told["data"], "layout": told["layout"]})
+    drawing = spec(chart)
+    return Figure({"data": drawing["data"], "layout": drawing["layout"]})
 
 
 @cache
@@ -273,8 +273,8 @@ def template(name: str) -> Template:
     """One of the templates here, which all know how cells are told and bars drawn."""
     known = {"cells_of": cells_of, "picture": picture, "explain": _unexplained}
     environment().globals |= known
-    found: Template = environment().get_template(name)
-    return found
+    loaded: Template = environment().get_template(name)
+    return loaded
 
 
 @cache

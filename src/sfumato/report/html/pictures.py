@@ -79,10 +79,10 @@ def bars_of(chart: Chart, longest: float | None = None) -> list[PictureRow]:
     lying = chart.kind != "shares"
     places = [line.y if lying else line.x for line in chart.series]
     figures = [line.x if lying else line.y for line in chart.series]
-    labels = list(dict.fromkeys(str(label) for some in places for label in some))
+    labels = list(dict.fromkeys(str(label) for of_series in places for label in of_series))
     if chart.ticks:
         labels = [str(tick) for tick in chart.ticks]
-    drawn = [_figure(value) for some in figures for value in some]
+    drawn = [_figure(value) for of_series in figures for value in of_series]
     least = min([0.0, *drawn])
     room = longest or (max([0.0, *drawn]) - least) or 1.0
     percent = ("x" if lying else "y") in chart.percent or not lying
@@ -148,7 +148,7 @@ class Slope:
 def slopes_of(chart: Chart) -> list[Slope]:
     """From the highest after to the lowest: labels stand in rows of one height, so none collide."""
     drawn = sorted(
-        (line for line in chart.series if _is_drawn(line)), key=lambda one: -_figure(one.y[-1])
+        (line for line in chart.series if _is_drawn(line)), key=lambda line: -_figure(line.y[-1])
     )
     slopes = []
     for at, series in enumerate(drawn):

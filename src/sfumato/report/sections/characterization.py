@@ -23,9 +23,9 @@ _FEW = 4
 _ADVISED = 3  # targets of which the terminal tells what to do
 
 
-def advice(found: Characterization, target: str) -> str:
+def advice(characterization: Characterization, target: str) -> str:
     """Which column to coarsen first, and what that buys."""
-    worst = found.ranking(target)[0]
+    worst = characterization.ranking(target)[0]
     mean, most = _two(worst.distribution.weighted), _two(worst.distribution.largest)
     if worst.distribution.largest <= 1e-12:
         return f"No combination tells anything about {target}: all classes show what was expected."
@@ -34,35 +34,37 @@ def advice(found: Characterization, target: str) -> str:
         f"what was expected, averaged over people (at most {most}); {percent(worst.unique)} of "
         "people are alone."
     )
-    mine = [coarsening for coarsening in found.coarsenings if coarsening.target == target]
-    if not mine:
+    coarsenings = [
+        coarsening for coarsening in characterization.coarsenings if coarsening.target == target
+    ]
+    if not coarsenings:
         return f"{leaks} There is no coarser form of {worst.label} to try: leave it out."
-    first, *others = mine
-    what = (
+    first, *others = coarsenings
+    proposal = (
         f"Drop {first.column} first"
         if first.dropped
         else f"Coarsen {first.column} first ({first.to})"
     )
     text = (
-        f"{leaks} {what}: that leaves {_two(first.after.distribution.weighted)} on average and "
+        f"{leaks} {proposal}: that leaves {_two(first.after.distribution.weighted)} on average and "
         f"{percent(first.after.unique)} alone, groups of {first.after.k:,} or more."
     )
     text += _rest("Others one level coarser", [other for other in others if not other.dropped])
     text += _rest("Others dropped", [remedy for remedy in others if remedy.dropped])
-    least = min(remedy.after.distribution.weighted for remedy in mine)
+    least = min(remedy.after.distribution.weighted for remedy in coarsenings)
     if least >= worst.distribution.weighted - 1e-12:
         text += " None of them lessens the leakage: publish fewer columns."
     return text
 
 
-def _rest(what: str, steps: list[ColumnCoarsening]) -> str:
+def _rest(which_steps: str, steps: list[ColumnCoarsening]) -> str:
     """What further steps of one kind would leave."""
     listed = ", ".join(
         f"{step.column}{'' if step.dropped else f' ({step.to})'} "
         f"{_two(step.after.distribution.weighted)}"
         for step in steps
     )
-    return f" {what} would leave: {listed}." if steps else ""
+    return f" {which_steps} would leave: {listed}." if steps else ""
 
 
 def worst_class(finding: CombinationFinding) -> str:
@@ -117,43 +119,55 @@ _READ = (
 )
 
 
-def document(found: Characterization) -> Document:
+def document(characterization: Characterization) -> Document:
     """The result in sections."""
-    sections = [section for target in found.targets for section in _target(found, target)]
-    if found.individuals is not None:
-        sections.append(_people(found.individuals))
+    sections = [
+        section
+        for target in characterization.targets
+        for section in _target(characterization, target)
+    ]
+    if characterization.individuals is not None:
+        sections.append(_people(characterization.individuals))
     return Document(
         "characterize",
-        f"Which columns give people away? {found.label}, {found.people:,} people",
-        f"Combinations of up to {found.max_size} of {', '.join(found.columns)} against "
-        f"{', '.join(found.targets)}; expected: {found.prior}. {_READ}"
-        + "".join(f" Note: {note}." for note in found.notes),
+        f"Which columns give people away? {characterization.label}, {characterization.people:,} "
+        "people",
+        f"Combinations of up to {characterization.max_size} of "
+        f"{', '.join(characterization.columns)} against {', '.join(characterization.targets)}; "
+        f"expected: {characterization.prior}. {_READ}"
+        + "".join(f" Note: {note}." for note in characterization.notes),
         tuple(sections),
         facts={
-            "people": found.people,
-            "columns": found.columns,
-            "targets": found.targets,
-            "max_size": found.max_size,
-            "findings": [_fact(finding) for finding in found.findings],
-            "advice": {target: found.advice(target) for target in found.targets},
+            "people": characterization.people,
+            "columns": characterization.columns,
+            "targets": characterization.targets,
+            "max_size": characterization.max_size,
+            "findings": [_fact(finding) for finding in characterization.findings],
+            "advice": {
+                target: characterization.advice(target) for target in characterization.targets
+            },
         },
-        private=_why_private(found),
-        gist=_gist(found),
+        private=_why_private(characterization),
+        gist=_gist(characterization),
     )
 
 
-def _why_private(found: Characterization) -> str:
+def _why_private(characterization: Characterization) -> str:
     """Why it is its owner's alone to know; empty where a release says all of it."""
-    if not found.public:
+    if not characterization.public:
         return OF_TABLE
-    return "tells of people by whose rows they are" if found.whose_rows else ""
+    return "tells of people by whose rows they are" if characterization.whose_rows else ""
 
 
-def _gist(found: Characterization) -> Gist:
+def _gist(characterization: Characterization) -> Gist:
     """The combination that tells most of each target first; which column to coarsen."""
-    ranked = [combination for target in found.targets for combination in found.ranking(target)]
-    ranked.sort(key=lambda one: -one.distribution.weighted)
-    about = ("about",) if len(found.targets) > 1 else ()
+    ranked = [
+        combination
+        for target in characterization.targets
+        for combination in characterization.ranking(target)
+    ]
+    ranked.sort(key=lambda finding: -finding.distribution.weighted)
+    about = ("about",) if len(characterization.targets) > 1 else ()
     rows = tuple(
         (
             combination.label,
@@ -166,43 +180,49 @@ def _gist(found: Characterization) -> Gist:
         for combination in ranked
     )
     columns = ("who knows", *about, "is off by", "people alone", "fewest alike", "ruled out")
-    told = {f"About {target}": found.advice(target) for target in found.targets[:_ADVISED]}
-    if len(found.targets) > _ADVISED:
-        told["Besides"] = f"{len(found.targets) - _ADVISED} more targets; --verbose shows them"
+    closing = {
+        f"About {target}": characterization.advice(target)
+        for target in characterization.targets[:_ADVISED]
+    }
+    if len(characterization.targets) > _ADVISED:
+        closing["Besides"] = (
+            f"{len(characterization.targets) - _ADVISED} more targets; --verbose shows them"
+        )
     return Gist(
         {
             "Off by": "how far the values of those who look alike are from what was expected "
-            f"({found.prior}), averaged over people; 0 tells nothing",
-            "Mind": "; ".join(found.notes),
-            **told,
+            f"({characterization.prior}), averaged over people; 0 tells nothing",
+            "Mind": "; ".join(characterization.notes),
+            **closing,
         },
         Sheet(columns, rows, percent=("people alone", "ruled out"), digits=3, keys=1 + len(about)),
-        f"Combinations of up to {found.max_size} of {', '.join(found.columns)}, the worst first",
+        f"Combinations of up to {characterization.max_size} of "
+        f"{', '.join(characterization.columns)}, the worst first",
     )
 
 
-def _fact(one: CombinationFinding) -> dict[str, Any]:
+def _fact(finding: CombinationFinding) -> dict[str, Any]:
     return {
-        "columns": one.columns,
-        "target": one.target,
-        "classes": one.classes,
-        "k": one.k,
-        "unique": one.unique,
-        "distribution": asdict(one.distribution),
-        "entropy": asdict(one.entropy),
-        "ruled_out": one.ruled_out,
-        "pinned": one.pinned,
-        "metrics": {name: asdict(spread) for name, spread in one.metrics.items()},
+        "columns": finding.columns,
+        "target": finding.target,
+        "classes": finding.classes,
+        "k": finding.k,
+        "unique": finding.unique,
+        "distribution": asdict(finding.distribution),
+        "entropy": asdict(finding.entropy),
+        "ruled_out": finding.ruled_out,
+        "pinned": finding.pinned,
+        "metrics": {name: asdict(spread) for name, spread in finding.metrics.items()},
     }
 
 
-def _target(found: Characterization, target: str) -> list[Section]:
-    ranking = found.ranking(target)
+def _target(characterization: Characterization, target: str) -> list[Section]:
+    ranking = characterization.ranking(target)
     ranked = ranking[:_RANKED]
     rest = f" The first {len(ranked)} of {len(ranking)}." if len(ranked) < len(ranking) else ""
     public = Section(
         f"About {target}",
-        found.advice(target) + rest,
+        characterization.advice(target) + rest,
         (
             Sheet(
                 _HOW_MUCH,
@@ -216,8 +236,8 @@ def _target(found: Characterization, target: str) -> list[Section]:
                 percent=(_ALONE, "ruled out"),
             ),
             *_further(ranked),
-            _columns(found, target),
-            *_steps(found, target),
+            _columns(characterization, target),
+            *_steps(characterization, target),
         ),
         (_against_sets(ranked, target),),
     )
@@ -227,18 +247,25 @@ def _target(found: Characterization, target: str) -> list[Section]:
         worst_class(worst),
         (_side_by_side(worst), _classes(worst)),
         (compared(worst), per_class(worst)),
-        private=bool(_why_private(found)),
+        private=bool(_why_private(characterization)),
     )
     return [public, private]
 
 
-def _leaks(one: CombinationFinding) -> tuple[object, ...]:
-    d, e = one.distribution, one.entropy
-    return one.label, d.weighted, d.mean, d.largest, e.weighted, e.mean, e.largest
+def _leaks(finding: CombinationFinding) -> tuple[object, ...]:
+    d, e = finding.distribution, finding.entropy
+    return finding.label, d.weighted, d.mean, d.largest, e.weighted, e.mean, e.largest
 
 
-def _counts(one: CombinationFinding) -> tuple[object, ...]:
-    return one.label, one.classes, one.k, one.unique, one.ruled_out, one.pinned
+def _counts(finding: CombinationFinding) -> tuple[object, ...]:
+    return (
+        finding.label,
+        finding.classes,
+        finding.k,
+        finding.unique,
+        finding.ruled_out,
+        finding.pinned,
+    )
 
 
 def _further(ranked: tuple[CombinationFinding, ...]) -> tuple[Sheet, ...]:
@@ -268,12 +295,12 @@ def _further(ranked: tuple[CombinationFinding, ...]) -> tuple[Sheet, ...]:
     )
 
 
-def _columns(found: Characterization, target: str) -> Sheet:
+def _columns(characterization: Characterization, target: str) -> Sheet:
     return Sheet(
         ("column", "alone leaks", "adds to others", "adds people alone"),
         tuple(
             (contribution.column, contribution.alone, contribution.adds, contribution.adds_unique)
-            for contribution in found.contributions
+            for contribution in characterization.contributions
             if contribution.target == target
         ),
         "Columns, by what they add on average to the leakage of the others (mean distance)",
@@ -281,16 +308,22 @@ def _columns(found: Characterization, target: str) -> Sheet:
     )
 
 
-def _steps(found: Characterization, target: str) -> tuple[Sheet, ...]:
-    mine = [coarsening for coarsening in found.coarsenings if coarsening.target == target]
-    if not mine:
+def _steps(characterization: Characterization, target: str) -> tuple[Sheet, ...]:
+    coarsenings = [
+        coarsening for coarsening in characterization.coarsenings if coarsening.target == target
+    ]
+    if not coarsenings:
         return ()
     figures = ("mean distance", "most distance", "k", _ALONE)
-    before, label = _after(mine[0].before), mine[0].before.label
+    before, label = _after(coarsenings[0].before), coarsenings[0].before.label
     coarser = tuple(
-        (remedy.column, remedy.to, *_after(remedy.after)) for remedy in mine if not remedy.dropped
+        (remedy.column, remedy.to, *_after(remedy.after))
+        for remedy in coarsenings
+        if not remedy.dropped
     )
-    dropped = tuple((remedy.column, *_after(remedy.after)) for remedy in mine if remedy.dropped)
+    dropped = tuple(
+        (remedy.column, *_after(remedy.after)) for remedy in coarsenings if remedy.dropped
+    )
     sheets = []
     if coarser:
         rows = (("as it is", "", *before), *coarser)
@@ -303,8 +336,8 @@ def _steps(found: Characterization, target: str) -> tuple[Sheet, ...]:
     return tuple(sheets)
 
 
-def _after(one: CombinationFinding) -> tuple[object, ...]:
-    return one.distribution.weighted, one.distribution.largest, one.k, one.unique
+def _after(finding: CombinationFinding) -> tuple[object, ...]:
+    return finding.distribution.weighted, finding.distribution.largest, finding.k, finding.unique
 
 
 def _against_sets(shown: tuple[CombinationFinding, ...], target: str) -> Chart:
@@ -333,8 +366,8 @@ def _against_sets(shown: tuple[CombinationFinding, ...], target: str) -> Chart:
     )
 
 
-def _side_by_side(one: CombinationFinding) -> Sheet:
-    worst = one.worst
+def _side_by_side(finding: CombinationFinding) -> Sheet:
+    worst = finding.worst
     order = np.argsort(worst.expected - worst.shown, kind="stable")
     kept = [at for at in order.tolist() if worst.expected[at] > 0 or worst.shown[at] > 0]
     shown = worst.shown
@@ -344,14 +377,14 @@ def _side_by_side(one: CombinationFinding) -> Sheet:
         for at in kept
     )
     return Sheet(
-        (one.target, "expected", "shown", "only here"),
+        (finding.target, "expected", "shown", "only here"),
         rows,
-        f"{one.target} in the worst class",
+        f"{finding.target} in the worst class",
         percent=("expected", "shown"),
     )
 
 
-def _classes(one: CombinationFinding) -> Sheet:
+def _classes(finding: CombinationFinding) -> Sheet:
     """The classes that leak most, with what they show."""
     rows = tuple(
         (
@@ -361,9 +394,9 @@ def _classes(one: CombinationFinding) -> Sheet:
             ranked.entropy,
             ranked.ruled_out,
         )
-        for ranked in one.ranked
+        for ranked in finding.ranked
     )
-    left = one.classes - len(rows)
+    left = finding.classes - len(rows)
     return Sheet(
         ("class", "people", "L_D", "L_E", "values ruled out"),
         rows,
@@ -372,39 +405,39 @@ def _classes(one: CombinationFinding) -> Sheet:
     )
 
 
-def compared(one: CombinationFinding) -> Chart:
+def compared(finding: CombinationFinding) -> Chart:
     """What was expected of the worst class and what it shows."""
-    worst = one.worst
+    worst = finding.worst
     shown = worst.shown
     order = np.argsort(-np.maximum(worst.expected, shown), kind="stable")[:_BARS].tolist()
     values = [worst.values[at] for at in order]
     return Chart(
-        f"{one.target} expected and shown by the worst class of {one.label}",
+        f"{finding.target} expected and shown by the worst class of {finding.label}",
         "bars",
         "share of people",
-        one.target,
+        finding.target,
         (
             Series("expected", [float(worst.expected[at]) for at in order], values),
             Series("shown", [float(shown[at]) for at in order], values),
         ),
         percent="x",
-        name=f"worst-class/{one.target}/{one.label}",
-        alt=worst_class(one),
+        name=f"worst-class/{finding.target}/{finding.label}",
+        alt=worst_class(finding),
     )
 
 
-def per_class(one: CombinationFinding) -> Chart:
+def per_class(finding: CombinationFinding) -> Chart:
     """How much each class leaks."""
-    places = [str(place) for place in range(1, len(one.per_class) + 1)]
+    places = [str(place) for place in range(1, len(finding.per_class) + 1)]
     return Chart(
-        f"Leakage of the classes of {one.label}",
+        f"Leakage of the classes of {finding.label}",
         "bars",
         "class, the worst first",
         "distribution leakage (distance)",
-        (Series("classes", places, one.per_class.tolist()),),
-        name=f"classes/{one.target}/{one.label}",
-        alt=f"Classes: {one.classes:,}; the worst leaks {one.distribution.largest:.3g}, the mean "
-        f"{one.distribution.mean:.3g}.",
+        (Series("classes", places, finding.per_class.tolist()),),
+        name=f"classes/{finding.target}/{finding.label}",
+        alt=f"Classes: {finding.classes:,}; the worst leaks {finding.distribution.largest:.3g}, "
+        f"the mean {finding.distribution.mean:.3g}.",
     )
 
 

@@ -106,7 +106,7 @@ def treatment_facts(report: Report) -> list[dict[str, object]]:
     """For programs."""
     facts = []
     for treatment in treatments_of(report):
-        told = asdict(treatment) | {
+        fact = asdict(treatment) | {
             "shift": treatment.shift,
             "changed": None if treatment.changed is None else few(report, treatment.changed),
             "cells": None if treatment.cells is None else few(report, treatment.cells),
@@ -115,30 +115,37 @@ def treatment_facts(report: Report) -> list[dict[str, object]]:
                 for share in treatment.shares
             ],
         }
-        facts.append(told)
+        facts.append(fact)
     return facts
 
 
-def _row(one: ColumnTreatment, report: Report, *, before: bool) -> tuple[object, ...]:
-    changed = None if one.changed is None else few(report, one.changed)
-    head = (one.column, one.role, one.how)
+def _row(treatment: ColumnTreatment, report: Report, *, before: bool) -> tuple[object, ...]:
+    changed = None if treatment.changed is None else few(report, treatment.changed)
+    head = (treatment.column, treatment.role, treatment.how)
     if not before:
-        return (*head, one.values_after, changed)
-    return (*head, one.values_before, one.values_after, changed, one.cells, one.shift)
+        return (*head, treatment.values_after, changed)
+    return (
+        *head,
+        treatment.values_before,
+        treatment.values_after,
+        changed,
+        treatment.cells,
+        treatment.shift,
+    )
 
 
-def _values(one: ColumnTreatment) -> str:
+def _values(treatment: ColumnTreatment) -> str:
     """Values before and after, such as 74 -> 8."""
-    if one.values_after is None:
+    if treatment.values_after is None:
         return "-"
-    after = f"{one.values_after:,}"
-    return after if one.values_before is None else f"{one.values_before:,} -> {after}"
+    after = f"{treatment.values_after:,}"
+    return after if treatment.values_before is None else f"{treatment.values_before:,} -> {after}"
 
 
-def _changed_share(one: ColumnTreatment) -> float | str:
-    if one.changed is None or not one.published:
+def _changed_share(treatment: ColumnTreatment) -> float | str:
+    if treatment.changed is None or not treatment.published:
         return "-"
-    return one.changed / one.cells if one.cells else 0.0
+    return treatment.changed / treatment.cells if treatment.cells else 0.0
 
 
 def _how_to(report: Report) -> str:
@@ -150,8 +157,8 @@ def _suppressed(report: Report) -> Sequence[str]:
     hidden = few(report, report.summary.suppressed)
     if not hidden or report.noisy:
         return ()
-    told = "their cells count before and not after" if _table(report) is not None else ""
-    return (f"{hidden} people are not published{told and ': '}{told}.",)
+    explanation = "their cells count before and not after" if _table(report) is not None else ""
+    return (f"{hidden} people are not published{explanation and ': '}{explanation}.",)
 
 
 def _left_at_home(treatments: Sequence[ColumnTreatment], *, names: bool) -> tuple[str, ...]:
@@ -169,34 +176,34 @@ def _left_at_home(treatments: Sequence[ColumnTreatment], *, names: bool) -> tupl
     return (f"{many}{'are' if len(home) != 1 else 'is'} not published{listed}.",)
 
 
-def _picture(one: ColumnTreatment, report: Report) -> Chart | None:
+def _picture(treatment: ColumnTreatment, report: Report) -> Chart | None:
     """People by value, before and after, side by side."""
-    if not one.shares:
+    if not treatment.shares:
         return None
-    labels = [share.label for share in one.shares]
-    before = [share.before for share in one.shares]
-    after = [_after(share.after, one, report) for share in one.shares]
+    labels = [share.label for share in treatment.shares]
+    before = [share.before for share in treatment.shares]
+    after = [_after(share.after, treatment, report) for share in treatment.shares]
     known = any(share is not None for share in before)
     series = (Series("before", labels, before),) if known else ()
-    moved = "" if one.shift is None else f", {percent(one.shift)} of people moved"
-    told = "; ".join(
+    moved = "" if treatment.shift is None else f", {percent(treatment.shift)} of people moved"
+    listed = "; ".join(
         f"{label} {_percent(was)} to {_percent(now)}" if known else f"{label} {_percent(now)}"
         for label, was, now in zip(labels, before, after, strict=True)
     )
     return Chart(
-        one.column,
+        treatment.column,
         "shares",
-        one.column,
+        treatment.column,
         "share of people",
         (*series, Series("after", labels, after)),
-        alt=f"{one.how}{moved}. {'Before to after' if known else 'Published'}: {told}.",
+        alt=f"{treatment.how}{moved}. {'Before to after' if known else 'Published'}: {listed}.",
         percent="y",
-        name=f"column/{one.column}",
+        name=f"column/{treatment.column}",
     )
 
 
-def _after(share: float | None, one: ColumnTreatment, report: Report) -> float | str | None:
-    return None if share is None else few_of(report, share, one.cells or 0)
+def _after(share: float | None, treatment: ColumnTreatment, report: Report) -> float | str | None:
+    return None if share is None else few_of(report, share, treatment.cells or 0)
 
 
 def _percent(share: float | str | None) -> str:

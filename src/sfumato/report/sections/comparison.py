@@ -94,23 +94,27 @@ def brief(comparison: Comparison) -> Document:
 
 def _gist(comparison: Comparison) -> Gist:
     """The releases worth choosing from, then the others; what lies at the two ends."""
-    order = sorted(comparison.outcomes, key=lambda one: (not one.pareto, one.figures is None))
+    order = sorted(
+        comparison.outcomes, key=lambda outcome: (not outcome.pareto, outcome.figures is None)
+    )
     sheet = _figures(replace(comparison, outcomes=tuple(order)))
     axes = comparison.risk, comparison.cost
-    front = sorted(comparison.pareto, key=lambda one: position(one, *axes) or (math.inf, math.inf))
+    front = sorted(
+        comparison.pareto, key=lambda outcome: position(outcome, *axes) or (math.inf, math.inf)
+    )
     ends = (
         [f"point {outcome.number} ({outcome.label})" for outcome in (front[0], front[-1])]
         if front
         else []
     )
     first = ("point", *comparison.sweep, _RISKS[comparison.risk], comparison.cost, "policy")
-    told = {
+    closing = {
         "*": sheet.star,
         "No release": "; ".join(sheet.notes),
         "Mind": "; ".join(comparison.notes),
         "Choose": f"least risk: {ends[0]}; least cost: {ends[1]}" if ends else "nothing holds",
     }
-    return Gist(told, sheet.taking(*dict.fromkeys((*first, *sheet.columns))))
+    return Gist(closing, sheet.taking(*dict.fromkeys((*first, *sheet.columns))))
 
 
 def _point(outcome: Outcome) -> dict[str, object]:
@@ -153,7 +157,7 @@ def _figures(comparison: Comparison) -> Sheet:
     return Sheet(
         ("point", *comparison.sweep, "groups", *_SHARES, *costs, "policy"),
         tuple(rows),
-        notes=tuple(f"{who}: {why}" for why, who in _reasons(comparison.outcomes).items()),
+        notes=tuple(f"{points}: {why}" for why, points in _reasons(comparison.outcomes).items()),
         percent=(*_SHARES, *filter(is_share, costs)),
         keys=len(comparison.sweep) + 1,
         starred=front,
@@ -225,7 +229,11 @@ def taken_section(taken: TakenFrom) -> Section:
             f" It does not lie on the Pareto front: {_some(better, 3)} would risk and cost as "
             "little or less."
         )
-    listed = tuple(one for one in comparison.outcomes if one.pareto or one is outcome)
+    listed = tuple(
+        listed_outcome
+        for listed_outcome in comparison.outcomes
+        if listed_outcome.pareto or listed_outcome is outcome
+    )
     sheet = _figures(replace(comparison, outcomes=listed))
     sheet = replace(sheet, starred=(listed.index(outcome),), star="taken")
     alt = f"#{taken.number} is the one that was taken."

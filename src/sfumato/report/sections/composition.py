@@ -56,7 +56,7 @@ def _gist(attack: IntersectionAttack) -> Gist:
     """Who is exposed, and by how much that is more than any one release does."""
     summary, (people, *_) = attack.summary, (_people(attack),)
     by_one = summary.exposed_by_one
-    told = (
+    exposure = (
         f"one value is left for {summary.exposed:,} of the {summary.located:,} people located; by "
         f"one release alone for {by_one:,}"
     )
@@ -65,7 +65,7 @@ def _gist(attack: IntersectionAttack) -> Gist:
             "Guessing": people.words,
             "Values left": _by_release(attack).words,
             "Mind": "; ".join(attack.notes),
-            "Together": told if summary.located else "nobody could be located in every release",
+            "Together": exposure if summary.located else "nobody could be located in every release",
         },
         replace(people.tables[0], percent=("share",)),
     )
@@ -74,8 +74,8 @@ def _gist(attack: IntersectionAttack) -> Gist:
 def _people(attack: IntersectionAttack) -> Section:
     summary = attack.summary
 
-    def row(what: str, people: int, of: int) -> tuple[object, ...]:
-        return what, people, people / of if of else None
+    def row(group: str, people: int, of: int) -> tuple[object, ...]:
+        return group, people, people / of if of else None
 
     rows = [
         row("located in every release", summary.located, summary.people),
@@ -181,12 +181,14 @@ def _by_release(attack: IntersectionAttack) -> Section:
 
 def check_document(check: Check) -> Document:
     """What a new release adds up to with those of the ledger."""
-    who = f"at most {shortest(100 * fraction(check.share))}% of people" if check.share else "nobody"
+    allowed_people = (
+        f"at most {shortest(100 * fraction(check.share))}% of people" if check.share else "nobody"
+    )
     if check.counting == "added":
-        who += ", beyond those whom earlier releases expose by themselves,"
+        allowed_people += ", beyond those whom earlier releases expose by themselves,"
     bound = (
         f"{check.label} together with {_releases(len(check.earlier), 'earlier release')}, for "
-        f"{_BASIS[check.basis]}: {who} may {check.who_counts}."
+        f"{_BASIS[check.basis]}: {allowed_people} may {check.who_counts}."
     )
     about = f"{bound} {_STATUS[check.status]}"
     if check.partly_known:
@@ -234,7 +236,7 @@ def _together(check: Check) -> Sheet:
             finding.before,
             str(finding.people),
         )
-        for finding in sorted(check.findings, key=lambda one: -one.together[1])
+        for finding in sorted(check.findings, key=lambda finding: -finding.together[1])
     ]
     columns = ("about", "exposed by all", "by the new one", "by those before", "of people")
     return Sheet(columns, tuple(rows), keys=2)
@@ -251,8 +253,8 @@ _STATUS = {
 }
 
 
-def _releases(many: int, what: str = "release") -> str:
-    return f"{many or 'no'} {what}{'' if many in (0, 1) else 's'}"
+def _releases(many: int, noun: str = "release") -> str:
+    return f"{many or 'no'} {noun}{'' if many in (0, 1) else 's'}"
 
 
 def _blame(finding: Finding, check: Check) -> str:
@@ -266,7 +268,7 @@ def _blame(finding: Finding, check: Check) -> str:
         few = few if many > MOST_PAIRED else "any one or two of them"
         words = f"It would hold without all {many} earlier releases, but not without {few}."
     elif finding.culprits:
-        named = [" and ".join(map(repr, some)) for some in finding.culprits]
+        named = [" and ".join(map(repr, releases)) for releases in finding.culprits]
         words = f"It would hold without {', or without '.join(named)}."
     elif finding.alone.number > allowed:
         words = "The new release exceeds it by itself: coarsen it."
@@ -299,10 +301,10 @@ def _finding(finding: Finding, check: Check) -> Section:
     ]
     if finding.added is not None:
         low, high = finding.added
-        what = "of these, by no earlier ones alone: added"
-        added: list[tuple[object, ...]] = [(what, low)]
+        label = "of these, by no earlier ones alone: added"
+        added: list[tuple[object, ...]] = [(label, low)]
         if low < high:
-            added = [(f"{what}, at least", low), (f"{what}, at most", high)]
+            added = [(f"{label}, at least", low), (f"{label}, at most", high)]
         rows += added
     notes = [f"of {finding.people} people"]
     if finding.not_located:
@@ -312,9 +314,9 @@ def _finding(finding: Finding, check: Check) -> Section:
 
 
 def _in_all(spent: Sequence[Spent]) -> str:
-    told = (budget for budget in spent if budget.basic is not None)
+    totalled = (budget for budget in spent if budget.basic is not None)
     return "; ".join(
-        f"{budget.about} ({budget.neighbours}): {budget.basic} in all" for budget in told
+        f"{budget.about} ({budget.neighbours}): {budget.basic} in all" for budget in totalled
     )
 
 

@@ -69,8 +69,8 @@ def worst_groups_section(report: Report) -> Section | None:
         for group, worst in zip(finding.verdict.worst, finding.worst, strict=False):
             key = (finding.verdict.per, group)
             letter = named.setdefault(key, _letter(len(named)))
-            who = described(worst)
-            cut = who if len(who) <= _LONG else f"{who[:_LONG]}…"
+            description = described(worst)
+            cut = description if len(description) <= _LONG else f"{description[:_LONG]}…"
             rows.append((letter, *_judged(finding, worst), worst.people, cut))
     if not rows:
         return None
@@ -97,10 +97,10 @@ def brief_worst_groups(report: Report, *, private: bool) -> Section | None:
         if finding.verdict.holds or not finding.worst:
             continue
         group = finding.worst[0]  # the page and the JSON have more of them
-        who = "shown on a terminal only; --html and --report tell it"
+        description = "shown on a terminal only; --html and --report tell it"
         if private:
-            who = described(group)
-        rows.append((*_judged(finding, group), group.people, who))
+            description = described(group)
+        rows.append((*_judged(finding, group), group.people, description))
     sheet = Sheet((*_JUDGED, "people", "who"), tuple(rows), digits=6)
     return Section("Worst group by criterion (private)", "", (sheet,)) if rows else None
 

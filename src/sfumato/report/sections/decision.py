@@ -131,8 +131,8 @@ def promised(report: Report) -> tuple[str, ...]:
 
 def _free(worst: FoldedThreat, *others: FoldedThreat) -> tuple[str, ...]:
     """Who learns something that nothing bounds, the worst in figures."""
-    told = f"{worst.name} ({worst.sureness(with_value=False)})"
-    named = [told, *(threat.name for threat in others)]
+    first = f"{worst.name} ({worst.sureness(with_value=False)})"
+    named = [first, *(threat.name for threat in others)]
     return (_some(named, 5),)
 
 
@@ -199,8 +199,8 @@ def _next_steps(report: Report, free: Sequence[FoldedThreat]) -> tuple[str, ...]
     for threat in free:
         if threat.worst.adversary in fitting:
             bounds.setdefault(fitting[threat.worst.adversary], threat.name)
-    told = [f"{criterion} bounds {who}" for criterion, who in bounds.items()]
-    return (*helping, *([f"To promise more: {_some(told, 2)}."] if told else []))
+    offers = [f"{criterion} bounds {adversary}" for criterion, adversary in bounds.items()]
+    return (*helping, *([f"To promise more: {_some(offers, 2)}."] if offers else []))
 
 
 def _some(words: Sequence[str], most: int = _NAMED) -> str:
@@ -283,16 +283,16 @@ def headline(report: Report) -> str:
     """The verdict of the policy in one sentence."""
     verdicts = report.verdicts
     if report.status == "holds":
-        every = {1: "its only criterion holds", 2: "both criteria hold"}.get(
+        all_hold = {1: "its only criterion holds", 2: "both criteria hold"}.get(
             len(verdicts), f"all {len(verdicts)} criteria hold"
         )
         if report.noisy:  # how many they are is not told
-            return f"The policy holds: {every} for everybody."
+            return f"The policy holds: {all_hold} for everybody."
         whom = "people of the table" if report.raw else "people published"
-        told = f"The policy holds: {every} for the {report.summary.people:,} {whom}"
+        sentence = f"The policy holds: {all_hold} for the {report.summary.people:,} {whom}"
         if report.rules is None:
-            return f"{told}."
-        return f"{told}, and every paragraph of {report.rules.name} does."
+            return f"{sentence}."
+        return f"{sentence}, and every paragraph of {report.rules.name} does."
     if report.status == "violated":
         failing = [verdict for verdict in verdicts if verdict.status == "violated"]
         ruled = report.rules is not None and report.rules.status == "violated"

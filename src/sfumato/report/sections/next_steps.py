@@ -76,9 +76,9 @@ def _free(report: Report) -> list[str]:
         columns = free.setdefault(threat.criteria, {}).setdefault(threat.adversary, [])
         columns += [threat.about] if threat.about is not None else []
     return [
-        f"The policy sets no bound for {_listed([_who(*group) for group in who.items()])}; "
+        f"The policy sets no bound for {_listed([_who(*group) for group in adversaries.items()])}; "
         f"criteria that would: {', '.join(criteria)}."
-        for criteria, who in free.items()
+        for criteria, adversaries in free.items()
     ]
 
 
@@ -122,30 +122,29 @@ def _way(steps: tuple[CoarserColumn, ...], holds: str) -> str:
     )
 
 
-def _column(one: CoarserColumn) -> str:
-    if one.how == "not published":
-        return f"Leave {one.column} out"
-    return f"Coarsen {one.column} by one step (to labels such as {one.label})"
+def _column(step: CoarserColumn) -> str:
+    if step.how == "not published":
+        return f"Leave {step.column} out"
+    return f"Coarsen {step.column} by one step (to labels such as {step.label})"
 
 
-def _suppress(found: Suppressing, holds: str) -> str:
-    share = found.people / found.everybody if found.everybody else 0.0
+def _suppress(suppressing: Suppressing, holds: str) -> str:
+    share = suppressing.people / suppressing.everybody if suppressing.everybody else 0.0
     sentence = (
-        f"Or do not publish the {_many(found.groups, 'group')} "
-        f"that violate{'s' if found.groups == 1 else ''} something: that costs "
-        f"{_many(found.people, 'person')}, {percent(share)} of all"
+        f"Or do not publish the {_many(suppressing.groups, 'group')} "
+        f"that violate{'s' if suppressing.groups == 1 else ''} something: that costs "
+        f"{_many(suppressing.people, 'person')}, {percent(share)} of all"
     )
-    if found.allowed is not None:
-        within = found.people <= found.allowed
-        sentence += (
-            f" ({'within' if within else 'more than'} the {found.allowed:,} the policy allows)"
-        )
-    if not found.left.holds:
-        return f"{sentence}; the rest would still violate {_listed(found.left.failing)}."
+    if suppressing.allowed is not None:
+        within = suppressing.people <= suppressing.allowed
+        relation = "within" if within else "more than"
+        sentence += f" ({relation} the {suppressing.allowed:,} the policy allows)"
+    if not suppressing.left.holds:
+        return f"{sentence}; the rest would still violate {_listed(suppressing.left.failing)}."
     return f"{sentence}; then {holds}."
 
 
-def _coarsenings(title: str, found: tuple[CoarserColumn, ...]) -> Sheet:
+def _coarsenings(title: str, steps: tuple[CoarserColumn, ...]) -> Sheet:
     rows = tuple(
         (
             step.column,
@@ -156,17 +155,17 @@ def _coarsenings(title: str, found: tuple[CoarserColumn, ...]) -> Sheet:
             step.left.people,
             ", ".join(step.left.failing) or "nothing",
         )
-        for step in found
+        for step in steps
     )
     columns = ("column", "change", "label such as", "groups", "bad groups", "people in them")
     return Sheet((*columns, "still violated"), rows, title)
 
 
-def _groups(found: Suppressing) -> Sheet:
-    more = found.groups - len(found.largest)
+def _groups(suppressing: Suppressing) -> Sheet:
+    more = suppressing.groups - len(suppressing.largest)
     return Sheet(
         ("group", "people"),
-        found.largest,
+        suppressing.largest,
         "Groups that violate something, the largest first",
         (f"{more:,} further groups are not listed.",) if more else (),
     )
@@ -188,9 +187,9 @@ def _bounds(advice: Advice) -> Sheet:
     return Sheet(columns, rows, "How tight each bound could be on this release")
 
 
-def _many(count: int, what: str) -> str:
+def _many(count: int, noun: str) -> str:
     several = {"person": "people", "group": "groups", "step": "steps"}
-    return f"{count:,} {what if count == 1 else several[what]}"
+    return f"{count:,} {noun if count == 1 else several[noun]}"
 
 
 def _listed(words: tuple[str, ...] | list[str]) -> str:

@@ -13,22 +13,22 @@ from sfumato.report.document import Chart, Document, Gist, Section, Series, Shee
 _SHOWN, _DRAWN = 12, 12  # groups, and values
 
 
-def target_document(release: Release, found: FoundTarget) -> Document:
+def target_document(release: Release, target: FoundTarget) -> Document:
     """Where she may be, and how sure anybody is of her value who knows that much."""
-    known = ", ".join(f"{column} {value}" for column, value in found.described.items())
-    rows = found.candidates
-    aside = ", facts aside" if found.knowing else ""
+    known = ", ".join(f"{column} {value}" for column, value in target.described.items())
+    rows = target.candidates
+    aside = ", facts aside" if target.knowing else ""
     where = (
-        f"{rows:,} of {release.people:,} rows may be hers{aside}, in {len(found.groups):,} of "
+        f"{rows:,} of {release.people:,} rows may be hers{aside}, in {len(target.groups):,} of "
         f"{len(release.groups):,} groups; who takes one of them for hers is right with a chance of "
-        f"{percent(found.chance)}."
+        f"{percent(target.chance)}."
     )
-    sections = [Section("Which rows may be hers", where, (_groups(release, found),), private=True)]
-    told = {"Rows": where}
-    if found.beliefs:
-        sections.append(_believed(found))
-        told["Belief"] = sections[-1].words
-    besides = f"; besides: {' and '.join(found.knowing)}" if found.knowing else ""
+    sections = [Section("Which rows may be hers", where, (_groups(release, target),), private=True)]
+    closing = {"Rows": where}
+    if target.beliefs:
+        sections.append(_believed(target))
+        closing["Belief"] = sections[-1].words
+    besides = f"; besides: {' and '.join(target.knowing)}" if target.knowing else ""
     return Document(
         "target",
         f"Looking for one person in {release.label}",
@@ -36,13 +36,13 @@ def target_document(release: Release, found: FoundTarget) -> Document:
         tuple(sections),
         facts={
             "release": release.label,
-            "target": dict(found.described),
-            "knowing": list(found.knowing),
-            "attribute": found.attribute,
+            "target": dict(target.described),
+            "knowing": list(target.knowing),
+            "attribute": target.attribute,
             "rows": rows,
             "of_rows": release.people,
-            "groups": len(found.groups),
-            "chance": found.chance,
+            "groups": len(target.groups),
+            "chance": target.chance,
             "beliefs": [
                 {
                     "value": belief.value,
@@ -50,29 +50,30 @@ def target_document(release: Release, found: FoundTarget) -> Document:
                     "least": belief.least,
                     "most": belief.most,
                 }
-                for belief in found.beliefs
+                for belief in target.beliefs
             ],
         },
         private="tells of a person who was asked about",
-        gist=Gist(told, _values(found) if found.beliefs else None),
+        gist=Gist(closing, _values(target) if target.beliefs else None),
     )
 
 
-def _believed(found: FoundTarget) -> Section:
-    likely = found.beliefs[0]
+def _believed(target: FoundTarget) -> Section:
+    likely = target.beliefs[0]
     believed = (
-        f"The likeliest {found.attribute} is {likely.value!r}: {likely.told}; of everybody in the "
+        f"The likeliest {target.attribute} is {likely.value!r}: {likely.told}; of everybody in the "
         f"release {percent(likely.before)} have it."
     )
-    if len(found.groups) > 1:
+    if len(target.groups) > 1:
         believed += " She may be in any of the groups: told is the least and the most."
-    title = f"What is believed of her {found.attribute}"
-    return Section(title, believed, (_values(found),), _chart(found))
+    title = f"What is believed of her {target.attribute}"
+    return Section(title, believed, (_values(target),), _chart(target))
 
 
-def _groups(release: Release, found: FoundTarget) -> Sheet:
+def _groups(release: Release, target: FoundTarget) -> Sheet:
     listed = sorted(
-        zip(found.groups, found.rows, found.people, strict=True), key=lambda one: -one[1]
+        zip(target.groups, target.rows, target.people, strict=True),
+        key=lambda group_counts: -group_counts[1],
     )
     rows = tuple(
         (release.regions.name(group), many, people) for group, many, people in listed[:_SHOWN]
@@ -82,24 +83,24 @@ def _groups(release: Release, found: FoundTarget) -> Sheet:
     return Sheet(("group", "rows that may be hers", "rows there"), rows, notes=notes)
 
 
-def _values(found: FoundTarget) -> Sheet:
+def _values(target: FoundTarget) -> Sheet:
     rows = tuple(
-        (belief.value, belief.before, belief.least, belief.most) for belief in found.beliefs
+        (belief.value, belief.before, belief.least, belief.most) for belief in target.beliefs
     )
-    columns = (str(found.attribute), "of everybody", "of her, at least", "of her, at most")
+    columns = (str(target.attribute), "of everybody", "of her, at least", "of her, at most")
     return Sheet(columns, rows, percent=columns[1:])
 
 
-def _chart(found: FoundTarget) -> tuple[Chart, ...]:
-    shown = found.beliefs[:_DRAWN]
+def _chart(target: FoundTarget) -> tuple[Chart, ...]:
+    shown = target.beliefs[:_DRAWN]
     names = [belief.value for belief in shown]
     likely = shown[0]
     return (
         Chart(
-            f"Belief in her {found.attribute}, before and after",
+            f"Belief in her {target.attribute}, before and after",
             "bars",
             "belief",
-            str(found.attribute),
+            str(target.attribute),
             (
                 Series("before: of everybody", [belief.before for belief in shown], names),
                 Series("after: of her, at most", [belief.most for belief in shown], names),

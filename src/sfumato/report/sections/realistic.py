@@ -100,7 +100,7 @@ def _leakage_charts(title: str, about: str, sheet: Sheet) -> Iterator[Chart]:
     for column, unit, name in ((2, "distance", _DISTANCE), (3, "bits", _BITS)):
         leaks = [(str(row[0]), float(str(row[column]))) for row in sheet.rows]
         rows = sorted(leaks, key=lambda row: -row[1])[:_DRAWN]
-        who, most = rows[0]
+        worst_group, most = rows[0]
         yield Chart(
             f"{name.capitalize()} of the groups that tell most: {title}",
             "bars",
@@ -108,7 +108,8 @@ def _leakage_charts(title: str, about: str, sheet: Sheet) -> Iterator[Chart]:
             "group",
             (Series(name, [leaked for _, leaked in rows], [group for group, _ in rows]),),
             name=f"leakage-{unit}/{about}",
-            alt=f"Shorter is better. The most is told by {who}: {number(float(f'{most:.3g}'))}.",
+            alt=f"Shorter is better. The most is told by {worst_group}: "
+            f"{number(float(f'{most:.3g}'))}.",
         )
 
 
@@ -146,8 +147,8 @@ def epsilon_chart(
     given = float(beliefs.adversary.stubbornness or inf)
     if sigma[0] <= given <= sigma[-1]:
         hers = [float(beliefs.curves([given]).epsilon[0])]
-        who = "the adversary who is asked" if asked else "the adversary the policy names"
-        series.append(Series(who, [given], hers, mark="star"))
+        star_label = "the adversary who is asked" if asked else "the adversary the policy names"
+        series.append(Series(star_label, [given], hers, mark="star"))
     return Chart(
         title or "Smallest epsilon against stubbornness",
         "lines",
@@ -233,10 +234,12 @@ def _least(beliefs: Beliefs) -> float:
 
     So it is where smaller ones than the policy's are judged as well.
     """
-    her = beliefs.adversary
-    if her.shape is None:
+    adversary = beliefs.adversary
+    if adversary.shape is None:
         return float(beliefs.groups.width)
-    prior = her.prior(beliefs.groups) if her.at_most and not her.by_region else None
+    prior = (
+        adversary.prior(beliefs.groups) if adversary.at_most and not adversary.by_region else None
+    )
     totals = prior.totals if isinstance(prior, SharedPrior) else ()
     return min((float(total) for total in totals if total is not None), default=1.0)
 
@@ -269,15 +272,15 @@ def realistic_section(report: Report) -> Section | None:
     asked = list(evidence.naming(RealisticAdversary))
     figures: list[Chart] = []
     for name, groups in drawable.items():
-        mine = [
-            (criterion, her)
-            for criterion, her, about in asked
+        of_attribute = [
+            (criterion, adversary)
+            for criterion, adversary, about in asked
             if about.attribute == groups.attribute
         ]
-        for place, (criterion, her) in enumerate(mine, start=1):
+        for place, (criterion, adversary) in enumerate(of_attribute, start=1):
             key = f"{name}#{place}" if place > 1 else name
-            figures += _required(report, her, criterion.limit, name, groups, key)
-        if not mine:
+            figures += _required(report, adversary, criterion.limit, name, groups, key)
+        if not of_attribute:
             figures += _usual(name, groups)
     if not figures:
         large = any(len(g.data) > _MOST_COUNTS for g in evidence.release.by_attribute.values())
@@ -294,19 +297,19 @@ def realistic_section(report: Report) -> Section | None:
 
 def _required(
     report: Report,
-    her: RealisticAdversary,
+    adversary: RealisticAdversary,
     epsilon: float | None,
     name: str,
     groups: Groups,
     key: str,
 ) -> Iterator[Chart]:
-    if epsilon is None or her.adversary_class == "IV" or not her.drawable:
+    if epsilon is None or adversary.adversary_class == "IV" or not adversary.drawable:
         return
-    if her.inapplicable(groups):
+    if adversary.inapplicable(groups):
         return
-    beliefs = Beliefs(her, groups)
-    entry = entry_of(her.name)
-    about = f"{name}, {her}" if entry is None else f"{name}: {entry.question}"
+    beliefs = Beliefs(adversary, groups)
+    entry = entry_of(adversary.name)
+    about = f"{name}, {adversary}" if entry is None else f"{name}: {entry.question}"
     curve = f"Smallest epsilon against stubbornness of {about}"
     yield epsilon_chart(beliefs, epsilon, title=curve, name=f"epsilon/{key}")
     if report.audience == "private":
@@ -321,10 +324,10 @@ def _usual(name: str, groups: Groups) -> Iterator[Chart]:
     for shape, words in (("table", "knows the table's distribution"), (None, "believes anything")):
         least = float(groups.width) if shape is None else 1.0
         sigma = [stubbornness for stubbornness in SPAN if stubbornness >= least]
-        her = RealisticAdversary(shape, max(people, least), at_most=False)
-        if not sigma or her.inapplicable(groups):
+        adversary = RealisticAdversary(shape, max(people, least), at_most=False)
+        if not sigma or adversary.inapplicable(groups):
             continue
-        epsilons = Beliefs(her, groups).curves(sigma).epsilon.tolist()
+        epsilons = Beliefs(adversary, groups).curves(sigma).epsilon.tolist()
         series.append(Series(words, sigma, epsilons))
         sentences.append(
             f"who {words}: {number(float(f'{epsilons[0]:.3g}'))} at a stubbornness of "
@@ -369,7 +372,7 @@ def realistic_document(
 
     `verdict` is that of epsilon-privacy against her, on the same groups.
     """
-    her, groups = beliefs.adversary, beliefs.groups
+    adversary, groups = beliefs.adversary, beliefs.groups
     name = groups.attribute or "the sensitive value"
     if verdict.measured is None or verdict.per_group is None:
         raise InputError(f"she cannot be judged: {verdict.note}")
@@ -384,27 +387,33 @@ def realistic_document(
         else f"No group exceeds {shortest(epsilon)}."
     )
     binding = beliefs.binding(beliefs.worst_group)
-    told = _ENDLESS if her.adversary_class == "IV" else ""
+    worst_case = _ENDLESS if adversary.adversary_class == "IV" else ""
     if binding is not None:
-        worst = in_words(groups, binding, her.known)
-        told = f"{worst[0].upper()}{worst[1:]}."
-    sections = [Section(f"How far a row moves her belief in {name}", told or words)]
+        worst = in_words(groups, binding, adversary.known)
+        worst_case = f"{worst[0].upper()}{worst[1:]}."
+    sections = [Section(f"How far a row moves her belief in {name}", worst_case or words)]
     charts = _drawn(beliefs, epsilon, name)
     if charts:
         sections.append(Section("By how many outside records", "", (), charts))
     sections.append(_groups(release, beliefs, broken))
-    seen = "any number of" if her.stubbornness is None else _number(float(her.stubbornness))
-    who = _CLASSES[her.adversary_class].format(seen=f"up to {seen}" if her.at_most else seen)
+    seen = (
+        "any number of"
+        if adversary.stubbornness is None
+        else _number(float(adversary.stubbornness))
+    )
+    description = _CLASSES[adversary.adversary_class].format(
+        seen=f"up to {seen}" if adversary.at_most else seen
+    )
     return Document(
         "realistic",
         f"What {release.label} does to the belief of somebody with outside statistics",
-        f"She is {who} ({her}), and asks for the {name} of somebody who is in it.",
+        f"She is {description} ({adversary}), and asks for the {name} of somebody who is in it.",
         tuple(sections),
         facts={
             "release": release.label,
             "attribute": groups.attribute,
-            "adversary": str(her),
-            "class": her.adversary_class,
+            "adversary": str(adversary),
+            "class": adversary.adversary_class,
             "epsilon": least,
             "required": epsilon,
             "groups": groups.number(),
@@ -413,7 +422,7 @@ def realistic_document(
         },
         private=OF_TABLE,
         answer=Answer("holds" if not many else "violated", words),
-        gist=Gist({"Worst group": told}),
+        gist=Gist({"Worst group": worst_case}),
     )
 
 
@@ -423,8 +432,12 @@ def _short(value: float) -> float:
 
 def _drawn(beliefs: Beliefs, epsilon: float, name: str) -> tuple[Chart, ...]:
     """Her curve and what she believes in the worst group, where they can be drawn."""
-    her, groups = beliefs.adversary, beliefs.groups
-    fine = her.drawable and her.adversary_class != "IV" and 0 < len(groups.data) <= _MOST_COUNTS
+    adversary, groups = beliefs.adversary, beliefs.groups
+    fine = (
+        adversary.drawable
+        and adversary.adversary_class != "IV"
+        and 0 < len(groups.data) <= _MOST_COUNTS
+    )
     if not fine or groups.width < 2:
         return ()
     worst = f"What she believes in the group that moves her most: {name}"
@@ -440,9 +453,9 @@ def _groups(release: Release, beliefs: Beliefs, broken: Bools) -> Section:
     rows = []
     for group in np.lexsort((-groups.sizes, -epsilons))[:_SHOWN].tolist():
         binding = beliefs.binding(group)
-        what, before, after = "", None, None
+        value, before, after = "", None, None
         if binding is not None:
-            what = binding.values.words(groups)
+            value = binding.values.words(groups)
             before, after = float(binding.shift.believed_out), float(binding.shift.believed_in)
         rows.append(
             (
@@ -450,7 +463,7 @@ def _groups(release: Release, beliefs: Beliefs, broken: Bools) -> Section:
                 int(groups.sizes[group]),
                 float(epsilons[group]),
                 "violated" if broken[group] else "holds",
-                what,
+                value,
                 before,
                 after,
             )

@@ -44,20 +44,20 @@ def records_section(report: Report) -> Section | None:
     people, limit = linked.people, linked.thresholds[0]
     rows: list[tuple[object, ...]] = []
 
-    def tell(what: str, share: float, *, at_most: bool = False) -> None:
-        told: tuple[object, object] = (
+    def tell(risk_words: str, share: float, *, at_most: bool = False) -> None:
+        figures: tuple[object, object] = (
             few(report, round(share * people)),
             few_of(report, share, people),
         )
-        if at_most and told[0]:
-            told = f"at most {cell_text(told[0])}", f"at most {percentage(told[1])}"
-        rows.append((what, *told))
+        if at_most and figures[0]:
+            figures = f"at most {cell_text(figures[0])}", f"at most {percentage(figures[1])}"
+        rows.append((risk_words, *figures))
 
     by_all = linked.prosecutor
     tell("alone by all quasi-identifiers", by_all.unique, at_most=by_all.at_most)
-    found = _special(report)
-    if found is not None:
-        tell(f"alone by {found.size} columns or fewer", found.special / people)
+    uniques = _special(report)
+    if uniques is not None:
+        tell(f"alone by {uniques.size} columns or fewer", uniques.special / people)
     if linked.households is not None:
         household = linked.households
         tell(
@@ -77,8 +77,8 @@ def records_section(report: Report) -> Section | None:
     for threat in report.threats:
         if threat.adversary == PRESENCE and threat.belief is not None:
             notes.append(f"To who has a register, {threat.learns}.")
-    if found is not None and found.special and report.audience == "private":
-        most = sorted(found.shares.items(), key=lambda one: -one[1])[:3]
+    if uniques is not None and uniques.special and report.audience == "private":
+        most = sorted(uniques.shares.items(), key=lambda column_share: -column_share[1])[:3]
         listed = ", ".join(f"{name} {percentage(share)}" for name, share in most)
         notes.append(f"Columns by their share of the SUDA scores: {listed}.")
     return Section(
@@ -111,64 +111,66 @@ def _special(report: Report) -> SpecialUniques | None:
         return None
 
 
-def uniques_document(found: SpecialUniques) -> Document:
+def uniques_document(uniques: SpecialUniques) -> Document:
     """Special uniques as a document; what single values add is private."""
-    people = found.people
+    people = uniques.people
     words = (
-        f"{found.special:,} of {people:,} people are alone by {found.size} columns or fewer; "
-        f"{found.unique:,} by all {len(found.columns)} together."
+        f"{uniques.special:,} of {people:,} people are alone by {uniques.size} columns or fewer; "
+        f"{uniques.unique:,} by all {len(uniques.columns)} together."
     )
-    sections = [Section("Who is alone by few columns?", f"{words}\n\n{_READ}", (_sizes(found),))]
-    if found.special:
-        sections.append(Section("Which columns tell people apart", "", (_columns(found),)))
-        sections.append(Section("Which combinations", "", (_combinations(found),)))
-        values = tuple((value.column, value.value, value.share) for value in found.values(_RANKED))
+    sections = [Section("Who is alone by few columns?", f"{words}\n\n{_READ}", (_sizes(uniques),))]
+    if uniques.special:
+        sections.append(Section("Which columns tell people apart", "", (_columns(uniques),)))
+        sections.append(Section("Which combinations", "", (_combinations(uniques),)))
+        values = tuple(
+            (value.column, value.value, value.share) for value in uniques.values(_RANKED)
+        )
         sheet = Sheet(("column", "value", "share of scores"), values, percent=("share of scores",))
         sections.append(Section("Which values (private)", "", (sheet,), private=True))
-    listed = ", ".join(f"{row[0]} {percentage(row[1])}" for row in _columns(found).rows)
+    listed = ", ".join(f"{row[0]} {percentage(row[1])}" for row in _columns(uniques).rows)
     return Document(
         "special-uniques",
-        f"Special uniques of {found.label}",
-        f"SUDA scores by {', '.join(found.columns)}, up to {found.size} columns at once.",
+        f"Special uniques of {uniques.label}",
+        f"SUDA scores by {', '.join(uniques.columns)}, up to {uniques.size} columns at once.",
         tuple(sections),
         facts={
             "people": people,
-            "columns": found.columns,
-            "size": found.size,
-            "special": found.special,
-            "unique": found.unique,
-            "uniques_by_size": found.by_size,
-            "share_of_scores": found.shares,
-            "highest_score": float(found.score.max(initial=0.0)),
-            "sampling_fraction": found.sampling_fraction,
+            "columns": uniques.columns,
+            "size": uniques.size,
+            "special": uniques.special,
+            "unique": uniques.unique,
+            "uniques_by_size": uniques.by_size,
+            "share_of_scores": uniques.shares,
+            "highest_score": float(uniques.score.max(initial=0.0)),
+            "sampling_fraction": uniques.sampling_fraction,
             "combinations": [
                 {"columns": combination.columns, "people": combination.people}
-                for combination in found.combinations
+                for combination in uniques.combinations
             ],
         },
         private=OF_TABLE,
         gist=Gist(
             {
-                "Columns": f"by their share of the scores: {listed}" if found.special else "",
+                "Columns": f"by their share of the scores: {listed}" if uniques.special else "",
                 "In all": words,
             },
-            _combinations(found),
+            _combinations(uniques),
         ),
     )
 
 
-def _sizes(found: SpecialUniques) -> Sheet:
+def _sizes(uniques: SpecialUniques) -> Sheet:
     rows = []
-    for place, many in enumerate(found.by_size):
-        here = found.fewest == place + 1
-        highest = float(found.score[here].max(initial=0.0)) if here.any() else None
+    for place, many in enumerate(uniques.by_size):
+        here = uniques.fewest == place + 1
+        highest = float(uniques.score[here].max(initial=0.0)) if here.any() else None
         rows.append((place + 1, many, int(here.sum()), highest))
     notes = []
-    if found.disclosure is not None:
-        chances = found.disclosure[found.disclosure > 0]
+    if uniques.disclosure is not None:
+        chances = uniques.disclosure[uniques.disclosure > 0]
         highest = float(chances.max(initial=0.0))
         notes.append(
-            f"DIS-SUDA at a sampling fraction of {percentage(found.sampling_fraction)}: highest "
+            f"DIS-SUDA at a sampling fraction of {percentage(uniques.sampling_fraction)}: highest "
             f"{percent(highest)}, above 10% for {int(np.sum(chances > 0.1)):,} people."
         )
     return Sheet(
@@ -178,17 +180,17 @@ def _sizes(found: SpecialUniques) -> Sheet:
     )
 
 
-def _columns(found: SpecialUniques) -> Sheet:
-    ranked = sorted(found.shares.items(), key=lambda one: -one[1])
+def _columns(uniques: SpecialUniques) -> Sheet:
+    ranked = sorted(uniques.shares.items(), key=lambda column_share: -column_share[1])
     return Sheet(("column", "share of scores"), tuple(ranked), percent=("share of scores",))
 
 
-def _combinations(found: SpecialUniques) -> Sheet:
+def _combinations(uniques: SpecialUniques) -> Sheet:
     rows = tuple(
         (", ".join(combination.columns), combination.people)
-        for combination in found.combinations[:_RANKED]
+        for combination in uniques.combinations[:_RANKED]
     )
-    more = len(found.combinations) - len(rows)
+    more = len(uniques.combinations) - len(rows)
     notes = (f"{more:,} further combinations; all are in the JSON.",) if more > 0 else ()
     return Sheet(("alone by", "people"), rows, notes=notes)
 
@@ -215,15 +217,15 @@ def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
         share = parts.most_of_a_group(attacks[0].by_row.sizes)
         whose.append((str(known), int(parts.candidates.min()), str(alone), share))
         for threat in (row for attack in attacks for row in attack.threats()[1:]):
-            told = threat.learns if threat.belief is None else str(threat.belief)
+            change = threat.learns if threat.belief is None else str(threat.belief)
             people = None if threat.people is None else str(threat.people)
             way = threat.adversary.removeprefix(f"{reader.name}, ")
-            values.append((str(known), threat.about, way, told, people))
+            values.append((str(known), threat.about, way, change, people))
     fits = ("rows known", "people who fit, at least", "people alone", "most of a group's rows")
     learns = ("rows known", "about", "a value that is", "before → after", "people moved")
-    found = Sheet(fits, tuple(whose), percent=fits[3:])
+    fits_sheet = Sheet(fits, tuple(whose), percent=fits[3:])
     words = "Who fits has as many rows in each of the groups that the known rows lie in."
-    sections = [Section("Whose rows are they?", words, (found,))]
+    sections = [Section("Whose rows are they?", words, (fits_sheet,))]
     if values:
         sections.append(Section("What do they say?", "", (Sheet(learns, tuple(values), keys=3),)))
     return Document(
@@ -246,6 +248,6 @@ def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
                     f"by {_rows(row[0])} {row[2]} people are alone" for row in whose
                 ),
             },
-            found,
+            fits_sheet,
         ),
     )

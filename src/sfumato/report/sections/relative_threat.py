@@ -25,10 +25,10 @@ MOST_POINTS = 2_000
 _BIN = 0.25  # of log2 Ti
 
 
-def scatter(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
+def scatter(threat: RelativeThreat, role: Who, title: str = "") -> Chart:
     """p_A against p_L of the true value, for people threatened under one of the two beliefs."""
     rows = threat.judged
-    chosen = np.flatnonzero(_belief(threat, who).hit > 0)
+    chosen = np.flatnonzero(_belief(threat, role).hit > 0)
     drawn = chosen
     if len(chosen) > MOST_POINTS:
         drawn = np.sort(np.random.default_rng(0).permutation(chosen)[:MOST_POINTS])
@@ -38,33 +38,33 @@ def scatter(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
     share = percent(above / people) if people else "none"
     sample = f", {len(drawn):,} of {len(chosen):,} cases drawn" if len(drawn) < len(chosen) else ""
     return Chart(
-        title or f"Learner against attacker, {threat.counted} threatened by the {who}",
+        title or f"Learner against attacker, {threat.counted} threatened by the {role}",
         "points",
         "the learner's belief in the true value",
         "the attacker's belief in the true value",
-        (Series(f"threatened by the {who}", p_l.tolist(), p_a.tolist()),),
+        (Series(f"threatened by the {role}", p_l.tolist(), p_a.tolist()),),
         behind=(Series("equal: being in it tells nothing more", [0.0, 1.0], [0.0, 1.0]),),
         percent="xy",
-        name=f"learner-attacker/{who}",
+        name=f"learner-attacker/{role}",
         alt="A point is a case; above the diagonal the attacker, who knows that her victim is in "
         f"the release, is surer than the learner. For {share} of them she is{sample}.",
     )
 
 
-def histogram(threat: RelativeThreat, who: Who, title: str = "") -> Chart:
+def histogram(threat: RelativeThreat, role: Who, title: str = "") -> Chart:
     """People by log2 Ti."""
-    rows, belief = threat.judged, _belief(threat, who)
+    rows, belief = threat.judged, _belief(threat, role)
     chosen = (belief.hit > 0) & (rows.ti > 0)
     logs, n = np.log2(rows.ti[chosen]), rows.people.n[chosen]
-    figures = threatened(rows, who)
+    figures = threatened(rows, role)
     edges, counts = _bins(logs, n)
     return Chart(
-        title or f"How much surer the attacker is of {threat.counted} threatened by the {who}",
+        title or f"How much surer the attacker is of {threat.counted} threatened by the {role}",
         "bars",
         "how often the learner's belief must double to be the attacker's (log2 Ti)",
         threat.counted,
-        (Series(f"threatened by the {who}", edges, counts),),
-        name=f"ratio/{who}",
+        (Series(f"threatened by the {role}", edges, counts),),
+        name=f"ratio/{role}",
         alt=(
             "Right of 0 the attacker is surer than the learner, at 1 twice as sure. "
             f"{figures.any_mode:,} {threat.counted}; skewness {figures.skewness:.2f}, "
@@ -93,11 +93,11 @@ def by_group(threat: RelativeThreat, title: str = "") -> Chart:
     size = np.bincount(group, weights=n)
     there = size > 0
     whole, series, all_of = int(there.sum()), [], 0
-    for who, belief in (("attacker", rows.attacker), ("learner", rows.learner)):
+    for role, belief in (("attacker", rows.attacker), ("learner", rows.learner)):
         hit = np.bincount(group, weights=n * (belief.hit[known] > 0), minlength=len(size))
         shares = np.sort(hit[there] / size[there])[::-1].tolist()
-        series.append(Series(f"threatened by the {who}", list(range(1, whole + 1)), shares))
-        if who == "attacker":
+        series.append(Series(f"threatened by the {role}", list(range(1, whole + 1)), shares))
+        if role == "attacker":
             all_of = sum(share >= 1 for share in shares)
     missing = int(rows.people.n[~known].sum())
     many = f"{missing:,} {threat.counted}"
@@ -114,8 +114,8 @@ def by_group(threat: RelativeThreat, title: str = "") -> Chart:
     )
 
 
-def _belief(threat: RelativeThreat, who: Who) -> Belief:
-    return threat.judged.attacker if who == "attacker" else threat.judged.learner
+def _belief(threat: RelativeThreat, role: Who) -> Belief:
+    return threat.judged.attacker if role == "attacker" else threat.judged.learner
 
 
 _STATUS = {
@@ -213,26 +213,28 @@ def _gist(
 ) -> Gist:
     """Whose value is guessed right by whom; or what is believed of the first victim."""
     victims = [section for section in sections if section.title == _VICTIM]
-    told = {"Victim": " ".join(victim.words for victim in victims)}
+    closing = {"Victim": " ".join(victim.words for victim in victims)}
     table = victims[0].tables[0] if victims else None
     if table is not None:
         table = replace(table, percent=table.columns[1:])
     if threat.people is not None:
         measures = threat.measures
         rows = tuple((words, sign, getattr(measures, _MEASURES[sign])) for words, sign in _GUESSES)
-        what = "right" if threat.question.gain.usual else "of all there is to gain"
-        table = Sheet(("who guesses", "known as", what), rows, percent=(what,), keys=3)
+        measured = "right" if threat.question.gain.usual else "of all there is to gain"
+        table = Sheet(("who guesses", "known as", measured), rows, percent=(measured,), keys=3)
         gained = measures.gt_attacker - measures.gt_learner
-        told["Being in it"] = (
+        closing["Being in it"] = (
             f"lets the attacker {_more(gained, threat)} than the "
             "learner; at most she is "
             f"{number(measures.attacker.highest, digits=3)} times as sure (Ti)"
         )
-    told["Policy"] = "; ".join(
+    closing["Policy"] = "; ".join(
         f"{verdict.criterion} {verdict.required}: {verdict.status.replace('_', ' ')}"
         for verdict in verdicts
     )
-    return Gist({**told, "Mind": "; ".join(threat.notes), "Figures": _status(threat)}, table, about)
+    return Gist(
+        {**closing, "Mind": "; ".join(threat.notes), "Figures": _status(threat)}, table, about
+    )
 
 
 def _more(gained: float, threat: RelativeThreat) -> str:
@@ -297,7 +299,7 @@ def _everybody(threat: RelativeThreat) -> Section:
 def _in_words(measures: Measures, *, guessing: bool) -> Sheet:
     """What each measure says, its name in the paper beside it, and its error where it has one."""
     got = "guessed right by" if guessing else "gained by"
-    meant = [(f"{got} {who}", sign) for who, sign in _GUESSES] + list(_FURTHER)
+    meant = [(f"{got} {guesser}", sign) for guesser, sign in _GUESSES] + list(_FURTHER)
     names = [_MEASURES[sign] for _, sign in meant]
     errors = [measures.errors.get(name) or "" for name in names]
     sampled = ("±",) if any(errors) else ()
@@ -331,11 +333,11 @@ def _after(gain: Gain) -> str:
 def measures_sheet(listed: Sequence[tuple[str, Measures]], title: str = "") -> Sheet:
     """The paper's measures, a column a release; what was sampled has its error below it."""
     rows: list[tuple[object, ...]] = []
-    for what, name in _MEASURES.items():
-        rows.append((what, *(getattr(measures, name) for _, measures in listed)))
+    for sign, name in _MEASURES.items():
+        rows.append((sign, *(getattr(measures, name) for _, measures in listed)))
         errors = [measures.errors.get(name, 0.0) for _, measures in listed]
         if any(errors):
-            rows.append((f"  ± {what}", *(error or None for error in errors)))
+            rows.append((f"  ± {sign}", *(error or None for error in errors)))
     shares = tuple(at for at, row in enumerate(rows) if str(row[0]).strip("± ") not in _DISTANCES)
     columns = ("measure", *(name for name, _ in listed))
     return Sheet(columns, tuple(rows), title, _MEANT, percent_rows=shares)
@@ -367,12 +369,12 @@ def ti_sheet(
     )
     rows: list[tuple[object, ...]] = []
     for name, measures in listed:
-        for who, ti in (("attacker", measures.attacker), ("learner", measures.learner)):
+        for role, ti in (("attacker", measures.attacker), ("learner", measures.learner)):
             row = (ti.any_mode, ti.highest, ti.doubled, ti.mean_log2, ti.skewness)
-            rows.append((name, who, *row))
+            rows.append((name, role, *row))
             errors = [ti.errors.get(name, 0.0) for name in _TI]
             if any(errors):
-                rows.append((name, f"  ± {who}", None, *(error or None for error in errors)))
+                rows.append((name, f"  ± {role}", None, *(error or None for error in errors)))
     notes = ("times as sure: Ti; doublings: log2 Ti, whose skewness it is",)
     return Sheet(columns, tuple(rows), title, notes, percent=(_DOUBLED,))
 

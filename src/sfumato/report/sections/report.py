@@ -188,8 +188,8 @@ def sections_of(report: Report) -> tuple[Section, ...]:
     price = SECTIONS.index(price_section)
     made = [make(report) for make in SECTIONS]
     made[price:price] = _attacks(report)
-    told = (section for section in (*made, notes_section(report)) if section is not None)
-    return tuple(map(_in_three_digits, told))
+    sections = (section for section in (*made, notes_section(report)) if section is not None)
+    return tuple(map(_in_three_digits, sections))
 
 
 def _in_three_digits(section: Section) -> Section:
@@ -304,8 +304,8 @@ def _first_screen(report: Report) -> FirstScreen:
         parts["What it costs"] = _lines(decision.cost, "", "What it costs")
     provenance = report.provenance
     known = {
-        f"{fingerprint.what.capitalize()} fingerprint": f"{fingerprint.short} ({fingerprint.name})"
-        for fingerprint in provenance.fingerprints()
+        f"{digest.subject.capitalize()} fingerprint": f"{digest.short} ({digest.name})"
+        for digest in provenance.fingerprints()
     }
     by = {"By": provenance.by} if provenance.by else {}
     made = {"Date": provenance.on.isoformat(), **by, **version_told, **known}
@@ -328,9 +328,9 @@ def _left(report: Report, decision: Decision) -> tuple[str, ...]:
     Nobody can sign for what was not measured without having been told so: it has a line of its own.
     """
     folded = [] if report.noisy else worst_first(report)
-    told = [f"{row.question} {row.sentence}" for row in folded if row.unbounded]
+    sentences = [f"{row.question} {row.sentence}" for row in folded if row.unbounded]
     silent = decision.not_measured
-    left = _lines(told, "nothing that was measured", _WHO, _LINES - bool(silent))
+    left = _lines(sentences, "nothing that was measured", _WHO, _LINES - bool(silent))
     return (*left, f"Not measured, so not shown safe: {', '.join(silent)}.") if silent else left
 
 
@@ -338,11 +338,11 @@ def _lines(
     sentences: Sequence[str], nothing: str, where: str, most: int = _LINES
 ) -> tuple[str, ...]:
     """At most three, each a sentence; where there are more, the last says so."""
-    told = [f"{words[:1].upper()}{words[1:].rstrip('.')}." for words in sentences or (nothing,)]
-    if len(told) <= most:
-        return tuple(told)
-    more = f"{len(told) - most + 1} more below: {where}."
-    return (*told[: most - 1], more)
+    lines = [f"{words[:1].upper()}{words[1:].rstrip('.')}." for words in sentences or (nothing,)]
+    if len(lines) <= most:
+        return tuple(lines)
+    more = f"{len(lines) - most + 1} more below: {where}."
+    return (*lines[: most - 1], more)
 
 
 def brief(report: Report, *, private: bool) -> Document:

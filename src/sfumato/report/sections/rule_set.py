@@ -49,10 +49,10 @@ def rules_told(rules: RuleFinding) -> str:
         return ""
     named = ", ".join(paragraph.name for paragraph in against)
     many = len(against) > 1
-    what = "could not be judged"
+    failing = "could not be judged"
     if rules.having("violated"):
-        what = "do not hold" if many else "does not hold"
-    return f"{rules.name} paragraph{'s' * many} {named} {what}"
+        failing = "do not hold" if many else "does not hold"
+    return f"{rules.name} paragraph{'s' * many} {named} {failing}"
 
 
 def rules_facts(rules: RuleFinding) -> dict[str, object]:

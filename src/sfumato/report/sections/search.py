@@ -154,14 +154,14 @@ def choice_words(report: Report) -> str:
         cut = " The search was interrupted before every way was tried."
     elif contest.cut_short:
         cut = " The time was over before every way was tried."
-    told = f"Made by {winner.anonymizer}"
+    made_by = f"Made by {winner.anonymizer}"
     if second is None:
-        return f"{told}{cut and '.'}{cut or ', the one way that led to a release.'}"
+        return f"{made_by}{cut and '.'}{cut or ', the one way that led to a release.'}"
     if winner.cost is None or second.cost is None or not isfinite(winner.cost + second.cost):
-        return f"{told}; {second.anonymizer} would hold too, but cannot be compared.{cut}"
+        return f"{made_by}; {second.anonymizer} would hold too, but cannot be compared.{cut}"
     many = sum(attempt.seconds is not None for attempt in contest.attempts)
     return (
-        f"{told}, the best of {many} ways: {cost_text(contest.utility, winner.cost)}; the next "
+        f"{made_by}, the best of {many} ways: {cost_text(contest.utility, winner.cost)}; the next "
         f"best, {second.anonymizer}, would have {cost_text(contest.utility, second.cost)}.{cut}"
     )
 
@@ -201,18 +201,18 @@ def lattice_section(report: Report) -> Section | None:
     )
 
 
-def _cheapest(found: LatticeOutcome, chosen: Levels, measure: str) -> Sheet:
+def _cheapest(outcome: LatticeOutcome, chosen: Levels, measure: str) -> Sheet:
     """The chosen node and the next best by cost, each by what its columns would show."""
-    safe = [node for node in found.nodes if node.satisfied and node.levels != chosen]
+    safe = [node for node in outcome.nodes if node.satisfied and node.levels != chosen]
     safe.sort(key=lambda node: (not isfinite(node.cost), node.cost, node.levels))
-    first = next(node for node in found.nodes if node.levels == chosen)
+    first = next(node for node in outcome.nodes if node.levels == chosen)
     rows = tuple(
-        (place, *_labels(found, node.levels), node.groups, node.suppressed, node.cost)
+        (place, *_labels(outcome, node.levels), node.groups, node.suppressed, node.cost)
         for place, node in enumerate([first, *safe[: _LISTED - 1]], start=1)
     )
     more = len(safe) - (_LISTED - 1)
     return Sheet(
-        ("choice", *found.columns, "groups", "people left out", measure),
+        ("choice", *outcome.columns, "groups", "people left out", measure),
         rows,
         "The best choices by cost, each by one of the labels its columns would show",
         (f"{more:,} others satisfy the policy and cost as much or more.",) if more > 0 else (),
@@ -222,9 +222,11 @@ def _cheapest(found: LatticeOutcome, chosen: Levels, measure: str) -> Sheet:
     )
 
 
-def _labels(found: LatticeOutcome, levels: Levels) -> list[str]:
+def _labels(outcome: LatticeOutcome, levels: Levels) -> list[str]:
     """What each column shows at its level: a label as it would stand in a cell."""
-    return [_label(column, level) for column, level in zip(found.judge.levels, levels, strict=True)]
+    return [
+        _label(column, level) for column, level in zip(outcome.judge.levels, levels, strict=True)
+    ]
 
 
 def _label(column: ColumnLevels, level: int) -> str:
@@ -273,9 +275,9 @@ def _lattice_map(
     return (chart,)
 
 
-def _picture(found: LatticeOutcome, chosen: Levels) -> Chart:
+def _picture(outcome: LatticeOutcome, chosen: Levels) -> Chart:
     """Nodes by the sum of their levels, finest at the bottom, side by side in order."""
-    words = dict(_told(found))
+    words = dict(_told(outcome))
     rows: dict[int, list[Levels]] = {}
     for levels in words:
         rows.setdefault(sum(levels), []).append(levels)
@@ -285,30 +287,30 @@ def _picture(found: LatticeOutcome, chosen: Levels) -> Chart:
         for at, levels in enumerate(sorted(row, reverse=True))
     }
     kinds: dict[str, list[Levels]] = {}
-    for levels, what in words.items():
+    for levels, finding in words.items():
         if levels != chosen:
-            kinds.setdefault(what, []).append(levels)
-    costs = {node.levels: node for node in found.nodes}
+            kinds.setdefault(finding, []).append(levels)
+    costs = {node.levels: node for node in outcome.nodes}
     series = [
         Series(
-            what,
-            [spot[levels][0] for levels in some],
-            [spot[levels][1] for levels in some],
-            text=[_named(found, levels, costs.get(levels), what) for levels in some],
+            finding,
+            [spot[levels][0] for levels in nodes],
+            [spot[levels][1] for levels in nodes],
+            text=[_named(outcome, levels, costs.get(levels), finding) for levels in nodes],
         )
-        for what, some in sorted(kinds.items(), key=lambda kind: _rank(kind[0]))
+        for finding, nodes in sorted(kinds.items(), key=lambda kind: _rank(kind[0]))
     ]
     x, y = spot[chosen]
-    name = _named(found, chosen, costs[chosen], "chosen")
+    name = _named(outcome, chosen, costs[chosen], "chosen")
     series.append(Series("chosen", [x], [y], text=[name], mark="star"))
-    counted = ", ".join(f"{what}: {len(some):,}" for what, some in kinds.items())
+    counted = ", ".join(f"{finding}: {len(nodes):,}" for finding, nodes in kinds.items())
     return Chart(
         "Every choice of levels",
         "points",
         "choices as coarse as each other side by side",
         "steps coarser than the table, all columns together",
         tuple(series),
-        alt=f"Of {len(words):,} choices of levels one is taken: {_levels(found, chosen)}. The "
+        alt=f"Of {len(words):,} choices of levels one is taken: {_levels(outcome, chosen)}. The "
         f"others: {counted}.",
         behind=(_steps(spot),) if len(words) <= _EDGES else (),
         bare="x",
@@ -316,17 +318,17 @@ def _picture(found: LatticeOutcome, chosen: Levels) -> Chart:
     )
 
 
-def _rank(what: str) -> tuple[int, str]:
+def _rank(finding: str) -> tuple[int, str]:
     order = (SAFE, INFERRED_SAFE, "", INFERRED_BAD, OPEN)
-    return (order.index(what) if what in order else 2, what)
+    return (order.index(finding) if finding in order else 2, finding)
 
 
-def _told(found: LatticeOutcome) -> Iterator[tuple[Levels, str]]:
+def _told(outcome: LatticeOutcome) -> Iterator[tuple[Levels, str]]:
     """Every node and what is known of it."""
-    judged = {node.levels: node for node in found.nodes}
-    doomed = [node.levels for node in found.nodes if node.outcome == "fails below too"]
-    safe = [node.levels for node in found.nodes if node.safe_above]
-    for levels in found.listed:
+    judged = {node.levels: node for node in outcome.nodes}
+    doomed = [node.levels for node in outcome.nodes if node.outcome == "fails below too"]
+    safe = [node.levels for node in outcome.nodes if node.safe_above]
+    for levels in outcome.listed:
         node = judged.get(levels)
         if node is not None:
             yield levels, SAFE if node.satisfied else f"fails {node.why}"
@@ -338,8 +340,8 @@ def _told(found: LatticeOutcome) -> Iterator[tuple[Levels, str]]:
             yield levels, OPEN
 
 
-def _finer(one: Levels, other: Levels) -> bool:
-    return all(a <= b for a, b in zip(one, other, strict=True))
+def _finer(finer: Levels, coarser: Levels) -> bool:
+    return all(a <= b for a, b in zip(finer, coarser, strict=True))
 
 
 def _steps(spot: dict[Levels, tuple[float, int]]) -> Series:
@@ -355,15 +357,15 @@ def _steps(spot: dict[Levels, tuple[float, int]]) -> Series:
     return Series("one step coarser", x, y)
 
 
-def _levels(found: LatticeOutcome, levels: Levels) -> str:
-    labels = zip(found.columns, _labels(found, levels), strict=True)
+def _levels(outcome: LatticeOutcome, levels: Levels) -> str:
+    labels = zip(outcome.columns, _labels(outcome, levels), strict=True)
     return ", ".join(f"{name}: {label}" for name, label in labels)
 
 
-def _named(found: LatticeOutcome, levels: Levels, node: Node | None, what: str) -> str:
+def _named(outcome: LatticeOutcome, levels: Levels, node: Node | None, finding: str) -> str:
     if node is None or not node.satisfied:
-        return f"{_levels(found, levels)}: {what}"
+        return f"{_levels(outcome, levels)}: {finding}"
     return (
-        f"{_levels(found, levels)}: {what}, cost {node.cost:.4g}, {node.groups:,} groups, "
+        f"{_levels(outcome, levels)}: {finding}, cost {node.cost:.4g}, {node.groups:,} groups, "
         f"{node.suppressed:,} people suppressed"
     )

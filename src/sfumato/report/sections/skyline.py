@@ -54,27 +54,29 @@ _OF_ROWS = (
 _WHOSE = "takes knowing whose rows they are"  # why a document is private
 
 
-def skyline_sheet(found: KnowledgeSkyline, release: Release | None = None) -> Sheet:
+def skyline_sheet(skyline: KnowledgeSkyline, release: Release | None = None) -> Sheet:
     """The maximal safe points, a row each; of a release, how many people one fact more exposes."""
-    shown = found.points[:_SHOWN]
-    rows = [tuple(_cell(found, axis, n) for axis, n in enumerate(point)) for point in shown]
+    shown = skyline.points[:_SHOWN]
+    rows = [tuple(_cell(skyline, axis, n) for axis, n in enumerate(point)) for point in shown]
     columns: tuple[str, ...] = KINDS
-    notes = [found.sentence]
-    if len(found.points) > _SHOWN:
-        notes.append(f"{len(found.points) - _SHOWN:,} more points are in the JSON")
+    notes = [skyline.sentence]
+    if len(skyline.points) > _SHOWN:
+        notes.append(f"{len(skyline.points) - _SHOWN:,} more points are in the JSON")
     if release is None or not rows:
         return Sheet(columns, tuple(rows), notes=tuple(notes))
-    groups = groups_of(release, found.attribute)
+    groups = groups_of(release, skyline.attribute)
     beyond = [
         (l + more[0], k + more[1], m + more[2])
         for l, k, m in shown  # noqa: E741  # the paper's name
         for more in ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     ]
-    looks = int(groups.published_rows.sum()) if found.case == "rows" else len(groups.data)
+    looks = int(groups.published_rows.sum()) if skyline.case == "rows" else len(groups.data)
     if looks * len(beyond) * (_LONG if groups.linked else 1) <= _MOST_LOOKS:
-        exposed = _exposed_at(release, found, beyond)
-        told = [people.number if not people.at_most else str(people) for people in exposed]
-        rows = [(*row, *told[3 * at : 3 * at + 3]) for at, row in enumerate(rows)]
+        exposed = _exposed_at(release, skyline, beyond)
+        exposed_people = [
+            people.number if not people.at_most else str(people) for people in exposed
+        ]
+        rows = [(*row, *exposed_people[3 * at : 3 * at + 3]) for at, row in enumerate(rows)]
         columns += ("one fact more exposes", "one person more exposes", "one relative more exposes")
         notes.append("exposes: of so many people she could be that sure, knowing one more of these")
     return Sheet(columns, tuple(rows), notes=tuple(notes), keys=3)
@@ -110,12 +112,12 @@ def skyline_plane(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
     for corners, members in alike.items():
         name, of_them = ", ".join(named(skyline) for skyline in members), members[0]
         line = [(corners[0][0], 0), *corners, (0, corners[-1][1])]  # from one axis to the other
-        told = [
+        hover = [
             f"{name}: {_cell(of_them, across, x)} {KINDS[across]}, {_cell(of_them, up, y)} "
             f"{KINDS[up]}"
             for x, y in line
         ]
-        series.append(Series(name, [x for x, _ in line], [y for _, y in line], text=told))
+        series.append(Series(name, [x for x, _ in line], [y for _, y in line], text=hover))
         reach = _cell(of_them, across, corners[0][0]), _cell(of_them, up, corners[-1][1])
         words.append(f"{name}: up to {reach[0]} {KINDS[across]} or {reach[1]} {KINDS[up]}")
     return Chart(
@@ -134,7 +136,7 @@ def skyline_plane(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
 def _names(skylines: Sequence[KnowledgeSkyline]) -> Callable[[KnowledgeSkyline], str]:
     """What a value is called: by its column too where there are several."""
     several = len({skyline.attribute for skyline in skylines}) > 1
-    return lambda one: f"{one.attribute} {one.value}" if several else one.value
+    return lambda skyline: f"{skyline.attribute} {skyline.value}" if several else skyline.value
 
 
 def _told_at_once(skylines: Sequence[KnowledgeSkyline], drawn: Sequence[KnowledgeSkyline]) -> str:
@@ -272,19 +274,20 @@ def _gist(
         f"{chance(float(grounding.confidence))} sure"
         for grounding in groundings
     ]
-    told = {"Mind": " ".join(as_if), "Worst case": "; ".join(sure)}
+    closing = {"Mind": " ".join(as_if), "Worst case": "; ".join(sure)}
     if len(skylines) > 1:
         given = [skyline.value for skyline in skylines if skyline.status == "none_safe"]
-        told["Given away"] = list_some(given, 5) if given else "no value, by the release alone"
+        closing["Given away"] = list_some(given, 5) if given else "no value, by the release alone"
         order = sorted(
-            skylines, key=lambda one: (one.status != "none_safe", not one.points, _room(one))
+            skylines,
+            key=lambda skyline: (skyline.status != "none_safe", not skyline.points, _room(skyline)),
         )
         sheet = summary_sheet(order)
-        return Gist(told, sheet.taking(*sheet.columns[1:], sheet.columns[0]), "")
+        return Gist(closing, sheet.taking(*sheet.columns[1:], sheet.columns[0]), "")
     (only,) = skylines
     points = sorted(only.points, key=sum)
     rows = tuple(tuple(_cell(only, axis, n) for axis, n in enumerate(point)) for point in points)
-    return Gist(told | {"Safe": only.sentence}, Sheet(KINDS, rows), "")
+    return Gist(closing | {"Safe": only.sentence}, Sheet(KINDS, rows), "")
 
 
 def _as_if(release: Release, skylines: Sequence[KnowledgeSkyline]) -> tuple[str, ...]:
@@ -320,23 +323,23 @@ def _exposed_at(
 
 
 def _grounding(
-    release: Release, found: Grounding, exposed: Headcount, confidence: float
+    release: Release, grounding: Grounding, exposed: Headcount, confidence: float
 ) -> Section:
     rows = []
     for part, group in (
-        ("target", found.target),
-        ("people known", found.known),
-        ("family", found.family),
+        ("target", grounding.target),
+        ("people known", grounding.known),
+        ("family", grounding.family),
     ):
         if group is not None:
             people = int(release.groups.sizes[group])
             rows.append((part, release.regions.name(group), people))
     sheets = (Sheet(("part", "group", "people there"), tuple(rows)),) if rows else ()
     words = (
-        f"{found.sentence} By that much, of {exposed} of {release.people:,} people somebody can be "
-        f"{100 * confidence:g}% sure."
+        f"{grounding.sentence} By that much, of {exposed} of {release.people:,} people somebody "
+        f"can be {100 * confidence:g}% sure."
     )
-    return Section(f"Worst case of {found.value} knowing {found.point}", words, sheets)
+    return Section(f"Worst case of {grounding.value} knowing {grounding.point}", words, sheets)
 
 
 def people_section(groundings: Sequence[tuple[Grounding, Sequence[GroundedPeople]]]) -> Section:
@@ -368,24 +371,24 @@ def _records(people: GroundedPeople) -> str:
     return list_some(people.records, 8) if people.records else "not numbered"
 
 
-def _largest(found: KnowledgeSkyline) -> tuple[int, ...]:
-    return tuple(max(point[axis] for point in found.points) for axis in range(3))
+def _largest(skyline: KnowledgeSkyline) -> tuple[int, ...]:
+    return tuple(max(point[axis] for point in skyline.points) for axis in range(3))
 
 
-def _room(found: KnowledgeSkyline) -> int:
-    return sum(_largest(found)) if found.points else 0
+def _room(skyline: KnowledgeSkyline) -> int:
+    return sum(_largest(skyline)) if skyline.points else 0
 
 
-def _cell(found: KnowledgeSkyline, axis: int, number: int) -> object:
+def _cell(skyline: KnowledgeSkyline, axis: int, number: int) -> object:
     name = "lkm"[axis]
-    if found.bounds is not None and name in found.unbounded and number == found.bounds[axis]:
+    if skyline.bounds is not None and name in skyline.unbounded and number == skyline.bounds[axis]:
         return "any"
-    return f"{number:,} or more" if name in found.cut and number == found.most else number
+    return f"{number:,} or more" if name in skyline.cut and number == skyline.most else number
 
 
-def _told(found: KnowledgeSkyline, point: Sequence[int]) -> str:
+def _told(skyline: KnowledgeSkyline, point: Sequence[int]) -> str:
     return ", ".join(
-        f"{_cell(found, axis, number)} {KINDS[axis]}" for axis, number in enumerate(point)
+        f"{_cell(skyline, axis, number)} {KINDS[axis]}" for axis, number in enumerate(point)
     )
 
 

@@ -147,13 +147,13 @@ class FoldedThreat:
     def sureness(self, *, with_value: bool) -> str:
         """How sure she would be, of what, and how sure she was before."""
         belief, about = self.belief, about_of(self.worst)
-        what = "which row is somebody's"
+        subject = "which row is somebody's"
         if belief.value:
-            what = f"of somebody's {about}" + (f" ({belief.value})" if with_value else "")
+            subject = f"of somebody's {about}" + (f" ({belief.value})" if with_value else "")
         elif self.name == PRESENCE:
-            what = "that somebody is in it"
+            subject = "that somebody is in it"
         most = "at most " if belief.at_most else ""
-        return f"{most}{chance(belief.after)} sure {what}, instead of {chance(belief.before)}"
+        return f"{most}{chance(belief.after)} sure {subject}, instead of {chance(belief.before)}"
 
     @property
     def belief(self) -> BeliefChange:
@@ -190,18 +190,18 @@ def worst_first(report: Report) -> list[FoldedThreat]:
         FoldedThreat(entry_of(rows[0].adversary), max(rows, key=danger), tuple(rows))
         for rows in together.values()
     ]
-    return sorted(folded, key=lambda one: danger(one.worst), reverse=True)
+    return sorted(folded, key=lambda threat: danger(threat.worst), reverse=True)
 
 
-def about_of(one: Threat | ThreatRow) -> str | None:
+def about_of(threat: Threat | ThreatRow) -> str | None:
     """What she would learn of: a column, or whose row it is; None where neither was measured."""
-    entry = entry_of(one.adversary)
-    return entry.about if one.about is None and entry is not None else one.about
+    entry = entry_of(threat.adversary)
+    return entry.about if threat.about is None and entry is not None else threat.about
 
 
 def _bounds(covered: Sequence[str], broken: Sequence[str]) -> str:
-    told = (f"{name} (not kept)" if name in broken else name for name in covered)
-    return ", ".join(told) or "no criterion"
+    bounds = (f"{name} (not kept)" if name in broken else name for name in covered)
+    return ", ".join(bounds) or "no criterion"
 
 
 # The columns of the matrix, by what heads them on a page. JSON has the fields of ThreatRow.
@@ -349,13 +349,13 @@ def catalogue_document() -> Document:
         ),
         keys=2,
     )
-    told = {
+    closing = {
         "Runs": words.partition("\n")[0],
         "More": "--verbose tells what each knows, how to have her measured, and who is beyond",
     }
     why = "is about adversaries, not about any data"
     title = "Adversaries, from weak to strong"
-    gist = Gist(told, brief)
+    gist = Gist(closing, brief)
     return Document("adversaries", title, "", (section,), may_go_out=why, gist=gist)
 
 
@@ -426,7 +426,9 @@ def brief_threats(report: Report) -> Section:
         if threat.status != "measured":
             about = f" ({threat.about})" if threat.about else ""
             others.setdefault(threat.learns, []).append(f"{threat.adversary}{about}")
-    notes = [f"{', '.join(dict.fromkeys(who))}: {why}" for why, who in others.items()]
+    notes = [
+        f"{', '.join(dict.fromkeys(adversaries))}: {why}" for why, adversaries in others.items()
+    ]
     headings = tuple(BRIEF_COLUMNS)
     sheet = Sheet(headings, rows, notes=(*notes, *(() if report.noisy else (BEYOND,))), keys=2)
     return Section("Threats: belief about the person for whom it moves most", "", (sheet,))
@@ -465,13 +467,13 @@ def _asked(row: ThreatRow) -> str:
 
 def _slope(row: ThreatRow, belief: BeliefChange) -> Series:
     about = about_of(row)
-    told = f"{about}: {belief.value}" if about and belief.value else about
+    learnt = f"{about}: {belief.value}" if about and belief.value else about
     at_most = "at most " * belief.at_most
     return Series(
         _asked(row),
         ["before", "after"],
         [belief.before, belief.after],
-        text=["", f"{row.adversary}, {told}" if told else row.adversary],
+        text=["", f"{row.adversary}, {learnt}" if learnt else row.adversary],
         labels=[chance(belief.before), f"{at_most}{chance(belief.after)}"],
         strong=[False, not row.holding],
     )

@@ -65,11 +65,11 @@ class Worth:
         if not self.little:
             return ""
         parts = []
-        for names, what in ((self.hidden, "*"), (self.alike, "the same")):
+        for names, shown_cell in ((self.hidden, "*"), (self.alike, "the same")):
             if names:
                 be = "is" if len(names) == 1 else "are"
                 parts.append(
-                    f"{len(names)} of {self.columns} columns {be} {what} for everybody "
+                    f"{len(names)} of {self.columns} columns {be} {shown_cell} for everybody "
                     f"({', '.join(names)})"
                 )
         if self.loss is not None:
@@ -184,9 +184,9 @@ def _missing_values(report: Report, hidden: tuple[str, ...]) -> list[str]:
         having = placement.table.counts.people_by_code(column)[domain.placed :]
         for special, people in zip(domain.specials, having.tolist(), strict=True):
             if 0 < people < k:
-                what = "is missing" if special is None else f"is {special}"
+                state = "is missing" if special is None else f"is {special}"
                 sentences.append(
-                    f"{domain.name} {what} for fewer people than a group needs, who would stand "
+                    f"{domain.name} {state} for fewer people than a group needs, who would stand "
                     "out if it were told of the others: fill it in, or leave out those rows."
                 )
     return sentences
@@ -310,7 +310,7 @@ def _columns(view: View, fitted: FitForUse) -> Sheet:
     lost = [float(view.suppressed)] * len(names)
     if not view.exact:
         wide = view.totals([view.coverage(column).widening() for column in range(len(names))])
-        lost = [view.suppressed + each for each in wide]
+        lost = [view.suppressed + widening for widening in wide]
     order = sorted(range(len(names)), key=lambda column: -fitted.weights[column])
     return Sheet(
         ("column", "weight", "detail gone"),
@@ -325,8 +325,8 @@ def _answers(answers: Sequence[QueryAnswers]) -> Sheet:
     for answer in answers:
         errors = answer.errors
         wrong = float((errors > WRONG).mean()) if not np.isnan(errors).any() else float("nan")
-        told = float(errors.mean()), float(np.median(errors)), wrong
-        rows.append((", ".join(answer.columns), len(errors), *told))
+        errors_summary = float(errors.mean()), float(np.median(errors)), wrong
+        rows.append((", ".join(answer.columns), len(errors), *errors_summary))
     return Sheet(
         ("counts by", "cells", "mean error", "median", off),
         tuple(rows),
@@ -339,15 +339,15 @@ def _learnt(view: View, target: str) -> Sheet:
     title = f"How well a decision tree predicts {target}, on people it has not seen"
     columns = ("learnt from", "right")
     try:
-        found = Classification(target).measure(view)
+        accuracy = Classification(target).measure(view)
     except (MissingExtra, InputError) as error:
         return Sheet(columns, (), title, (f"Not measured: {error}.",))
     rows = (
-        ("the table", found.original),
-        ("the release", found.release),
-        ("nothing: always the commonest value", found.majority),
+        ("the table", accuracy.original),
+        ("the release", accuracy.release),
+        ("nothing: always the commonest value", accuracy.majority),
     )
-    gained, kept = found.original - found.majority, found.release - found.majority
+    gained, kept = accuracy.original - accuracy.majority, accuracy.release - accuracy.majority
     note = "Nothing can be learnt of it from the table either."
     if gained > 0:
         note = f"{min(max(kept / gained, 0.0), 1.0):.0%} of what the table teaches is kept."

@@ -26,14 +26,14 @@ from sfumato.schema.domain import Domain
 BETWEEN = " | "  # between the values of a joint one
 
 
-def checked_joint(who: str, joint: object, sensitive: str | None) -> tuple[str, ...]:
+def checked_joint(subject: str, joint: object, sensitive: str | None) -> tuple[str, ...]:
     """The columns that a criterion takes for one; refused where they cannot be one."""
     names = (joint,) if isinstance(joint, str) else tuple(joint) if _listed(joint) else None
     fine = names == () or (names is not None and len(names) > 1 and len(set(names)) == len(names))
     if names is None or not fine or (names and sensitive is not None):
         raise PolicyError(
-            f"{who}: joint = {quoted(joint)} is not allowed; it must list two or more different "
-            "sensitive columns, and sensitive must be left out"
+            f"{subject}: joint = {quoted(joint)} is not allowed; it must list two or more "
+            "different sensitive columns, and sensitive must be left out"
         )
     return names
 
@@ -89,8 +89,8 @@ def joint_attribute(counts: Counts, places: Sequence[int]) -> tuple[Attribute, C
     sizes = [len(column.domain) if column.sets is None else len(column.sets) for column in several]
     number, first = rank_rows(counts.values[list(places)], sizes)
     columns = [
-        [label_of(one, int(code)) for code in counts.values[place][first]]
-        for one, place in zip(several, places, strict=True)
+        [label_of(attribute, int(code)) for code in counts.values[place][first]]
+        for attribute, place in zip(several, places, strict=True)
     ]
     labels = tuple(BETWEEN.join(texts) for texts in zip(*columns, strict=True))
     name = BETWEEN.join(column.name for column in several)

@@ -77,17 +77,17 @@ def shares_of(shown: Shown, had: Had | None = None) -> tuple[Share, ...]:
     """People by what is published of them and, where the table is at hand, by what they have."""
     blank = sum(people for part, people in shown if part.text == "*")
     lacking = sum(people for part, people in shown if part == NO_VALUE)
-    told = [entry for entry in shown if entry[0].text != "*" and entry[0] != NO_VALUE]
-    special = _special_codes(told, had)
-    told = [entry for entry in told if entry[0].text not in special]
+    telling = [entry for entry in shown if entry[0].text != "*" and entry[0] != NO_VALUE]
+    special = _special_codes(telling, had)
+    telling = [entry for entry in telling if entry[0].text not in special]
     had = None if had is None else had.without(special)
     rows: list[tuple[str, float, float]] = []
-    if told or (had is not None and had.present):
-        bins = _bins(told, had)
+    if telling or (had is not None and had.present):
+        bins = _bins(telling, had)
         before = [0.0] * len(bins.labels) if had is None else bins.before(had)
         rows = [
             row
-            for row in zip(bins.labels, before, bins.after(told), strict=True)
+            for row in zip(bins.labels, before, bins.after(telling), strict=True)
             if row[0] != OTHERS or row[1] or row[2]
         ]
     rows += [(label, *people) for label, people in special.items() if any(people)]
@@ -100,24 +100,24 @@ def shares_of(shown: Shown, had: Had | None = None) -> tuple[Share, ...]:
     return tuple(
         Share(
             label,
-            round(one / everybody, 6) if had is not None and everybody else None,
-            round(other / published, 6) if published else None,
+            round(before_people / everybody, 6) if had is not None and everybody else None,
+            round(after_people / published, 6) if published else None,
         )
-        for label, one, other in rows
+        for label, before_people, after_people in rows
     )
 
 
-def _special_codes(told: Shown, had: Had | None) -> dict[str, tuple[float, float]]:
+def _special_codes(telling: Shown, had: Had | None) -> dict[str, tuple[float, float]]:
     """Words among the numbers or dates of a column, and the people who have and show each."""
     if had is not None and had.domain.kind not in _AXES:
         return {}
-    words = {part.text: people for part, people in told if not _on_axis(part)}
+    words = {part.text: people for part, people in telling if not _on_axis(part)}
     single = all(
         _on_axis(part) or (isinstance(part, ValueSet) and len(part.values) == 1 and not part.label)
-        for part, _ in told
+        for part, _ in telling
     )
     if had is None:
-        ranged = any(isinstance(part, Span) for part, _ in told)
+        ranged = any(isinstance(part, Span) for part, _ in telling)
         return {text: (0.0, people) for text, people in words.items()} if single and ranged else {}
     held = dict(zip(had.domain.labels, had.people.tolist(), strict=True))
     codes = [value for value in had.domain.values if isinstance(value, str)]
@@ -126,8 +126,8 @@ def _special_codes(told: Shown, had: Had | None) -> dict[str, tuple[float, float
 
 def decided(shown: Shown) -> list[bool]:
     """Whether each cell says for sure where its person counts, who is counted by these shares."""
-    told = [entry for entry in shown if entry[0].text != "*" and entry[0] != NO_VALUE]
-    bins = _bins(told, None) if told else None
+    telling = [entry for entry in shown if entry[0].text != "*" and entry[0] != NO_VALUE]
+    bins = _bins(telling, None) if telling else None
     return [
         part == NO_VALUE
         or (bins is not None and _is_plain(part) and max(bins.after([(part, 1.0)])) > 1 - 1e-9)
@@ -155,9 +155,9 @@ class _LabelBins:
     def labels(self) -> tuple[str, ...]:
         return (*(part.text for part in self.parts), OTHERS)
 
-    def after(self, told: Shown) -> list[float]:
+    def after(self, telling: Shown) -> list[float]:
         sums = dict.fromkeys(self.labels, 0.0)
-        for part, people in told:
+        for part, people in telling:
             sums[self.within.get(part.text, OTHERS)] += people
         return list(sums.values())
 
@@ -179,10 +179,10 @@ class _RangeBins:
     labels: tuple[str, ...]
     span: tuple[float, float]
 
-    def after(self, told: Shown) -> list[float]:
+    def after(self, telling: Shown) -> list[float]:
         sums = np.zeros(len(self.labels))
         bounds = np.array([-math.inf, *self.edges, math.inf])
-        for part, people in told:
+        for part, people in telling:
             low, high = np.clip(_ends(part), *self.span).tolist()
             if low == high:
                 sums[np.searchsorted(self.edges, low, "right")] += people
@@ -205,9 +205,9 @@ class _MemberBins:
     labels: tuple[str, ...]
     members: dict[str, Sequence[str]]
 
-    def after(self, told: Shown) -> list[float]:
+    def after(self, telling: Shown) -> list[float]:
         sums = dict.fromkeys(self.labels, 0.0)
-        for part, people in told:
+        for part, people in telling:
             for member in self.members[part.text]:
                 label = member if member in sums else OTHERS
                 sums[label] += people / len(self.members[part.text])
@@ -221,20 +221,20 @@ class _MemberBins:
         return list(sums.values())
 
 
-def _bins(told: Shown, had: Had | None) -> _LabelBins | _RangeBins | _MemberBins:
+def _bins(telling: Shown, had: Had | None) -> _LabelBins | _RangeBins | _MemberBins:
     """What a column's distribution is told by: its labels, ranges of its axis, or members."""
-    parts = [part for part, _ in told]
+    parts = [part for part, _ in telling]
     if not parts and had is not None:  # everybody is shown with *
         held = np.flatnonzero(had.people[: had.present]).tolist()
         parts = [ValueSet(frozenset({had.domain.values[code]})) for code in held]
     if all(_on_axis(part) for part in parts) and (had is None or had.domain.kind in _AXES):
         few = len(parts) <= MOST_SHARES and not _meet(parts)
         own = {part.text: part.text for part in parts}
-        return _labels(told, parts, had, own) if few else _ranges(parts)
+        return _labels(telling, parts, had, own) if few else _ranges(parts)
     wide, within = _outermost(parts)
     if wide:
-        return _labels(told, wide, had, within)
-    return _members(told, parts, had)
+        return _labels(telling, wide, had, within)
+    return _members(telling, parts, had)
 
 
 _AXES = ("numeric", "date")
@@ -243,8 +243,8 @@ _MOST_COMPARED = 60  # regions, each with each
 
 def _meet(parts: Sequence[Region]) -> bool:
     """Whether some value fits two of them, or they are written alike."""
-    pairs = ((one, other) for place, one in enumerate(parts) for other in parts[:place])
-    return any(overlaps(one, other) or one.text == other.text for one, other in pairs)
+    pairs = ((part, earlier) for place, part in enumerate(parts) for earlier in parts[:place])
+    return any(overlaps(part, earlier) or part.text == earlier.text for part, earlier in pairs)
 
 
 def _outermost(parts: Sequence[Region]) -> tuple[list[Region], dict[str, str]]:
@@ -285,17 +285,19 @@ def _beginnings(masks: Iterable[str]) -> tuple[list[Region], dict[str, str]]:
 
 
 def _labels(
-    told: Shown, wide: Sequence[Region], had: Had | None, within: Mapping[str, str]
+    telling: Shown, wide: Sequence[Region], had: Had | None, within: Mapping[str, str]
 ) -> _LabelBins:
     """The labels of the most people."""
-    every = _LabelBins(tuple(wide), within)
-    many = every.before(had) if not told and had is not None else every.after(told)
+    all_bins = _LabelBins(tuple(wide), within)
+    many = all_bins.before(had) if not telling and had is not None else all_bins.after(telling)
     places = sorted(range(len(wide)), key=lambda place: -many[place])
     if len(wide) > MOST_SHARES:
         places = places[: MOST_SHARES - 1]
     named = tuple(sorted((wide[place] for place in places), key=_order))
     texts = {part.text for part in named}
-    return _LabelBins(named, {one: other for one, other in within.items() if other in texts})
+    return _LabelBins(
+        named, {text: wide_text for text, wide_text in within.items() if wide_text in texts}
+    )
 
 
 def _order(part: Region) -> tuple[float, tuple[float, str, str]]:
@@ -322,7 +324,7 @@ def _ends(part: Region) -> tuple[float, float]:
     return ends[0], ends[-1]
 
 
-def _members(told: Shown, parts: Sequence[Region], had: Had | None) -> _MemberBins:
+def _members(telling: Shown, parts: Sequence[Region], had: Had | None) -> _MemberBins:
     """The commonest values by name, and what each cell may stand for: itself, if nobody knows."""
     members: dict[str, Sequence[str]] = {}
     if had is not None:
@@ -334,12 +336,14 @@ def _members(told: Shown, parts: Sequence[Region], had: Had | None) -> _MemberBi
             bare = isinstance(part, ValueSet) and part.label is None
             values = part.values if isinstance(part, ValueSet) and bare else ()
             members[part.text] = sorted(map(text_of, values)) or [part.text]
-    every = tuple(dict.fromkeys(member for listed in members.values() for member in listed))
-    common: Floats = np.array(_MemberBins((*every, OTHERS), members).after(told))
+    all_members = tuple(dict.fromkeys(member for listed in members.values() for member in listed))
+    common: Floats = np.array(_MemberBins((*all_members, OTHERS), members).after(telling))
     if had is not None:
-        common = np.array(_MemberBins((*every, OTHERS), members).before(had))
-    first = sorted(range(len(every)), key=lambda place: (-common[place], reading_key(every[place])))
-    named = sorted((every[place] for place in first[: MOST_SHARES - 1]), key=reading_key)
+        common = np.array(_MemberBins((*all_members, OTHERS), members).before(had))
+    first = sorted(
+        range(len(all_members)), key=lambda place: (-common[place], reading_key(all_members[place]))
+    )
+    named = sorted((all_members[place] for place in first[: MOST_SHARES - 1]), key=reading_key)
     return _MemberBins((*named, OTHERS), members)
 
 
@@ -353,7 +357,7 @@ def _ranges(parts: Sequence[Region]) -> _RangeBins:
     else:
         edges = _round_numbers(low, high)
         texts = [f"{edge:.10g}" for edge in edges]
-    between = [f"[{one}, {other})" for one, other in pairwise(texts)]
+    between = [f"[{low_text}, {high_text})" for low_text, high_text in pairwise(texts)]
     step = (edges[-1] - edges[0]) / max(len(edges) - 1, 1) or 1.0
     labels = (f"<{texts[0]}", *between, f">={texts[-1]}")
     return _RangeBins(tuple(edges), labels, (low - step, high + step))

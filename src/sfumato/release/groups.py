@@ -447,8 +447,8 @@ class Groups(SparseCounts):
         indptr, codes, people = self.lists.by_value(self.width, once=True)
         row = rows_of(indptr)
         place = np.searchsorted(row * self.width + codes, self.row * self.width + self.indices)
-        those: Ints = people[place]
-        return those
+        counted: Ints = people[place]
+        return counted
 
     @cached_property
     def share(self) -> Floats:

@@ -99,10 +99,10 @@ class Guarantee:
         return {name: value for name, value in fields_.items() if value is not None}
 
     @classmethod
-    def read(cls, told: object) -> Guarantee:
+    def read(cls, content: object) -> Guarantee:
         """What a manifest tells, checked: a promise that cannot be read is none."""
         try:
-            given = dict(told)  # type: ignore[call-overload]
+            given = dict(content)  # type: ignore[call-overload]
             other = given.pop("other", None)
             return cls(**given, other=None if other is None else PrivacyLoss(**other))
         except (TypeError, ValueError):

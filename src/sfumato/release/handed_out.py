@@ -95,10 +95,12 @@ class ColumnCells:
         """The engine's table of different cells that say something: texts v, and how often n."""
         text = f"CAST({self.source.column(self.name)} AS STRING)"
         nothing = ", ".join(map(literal, ("", "*", MISSING)))
-        each = select([named(text, "v"), named("COUNT(*)", "n")], self.source.name, group=[text])
+        cells_query = select(
+            [named(text, "v"), named("COUNT(*)", "n")], self.source.name, group=[text]
+        )
         kept, many = fresh("handed_out"), self.source.rows > _MANY_ROWS
-        said = f"SELECT v, n FROM ({each}) AS every_cell WHERE v NOT IN ({nothing})"
-        self.engine.materialize(kept, said, large=many)
+        telling_query = f"SELECT v, n FROM ({cells_query}) AS every_cell WHERE v NOT IN ({nothing})"
+        self.engine.materialize(kept, telling_query, large=many)
         return kept
 
     def forget(self) -> None:
@@ -110,7 +112,7 @@ class ColumnCells:
     def counts(self) -> CellSizes:
         """How many cells there are, and of what length."""
         spaces = "LENGTH(v) - LENGTH(REPLACE(v, ' ', ''))"
-        found = self.engine.fetch(
+        sizes = self.engine.fetch(
             select(
                 [
                     named("CAST(COALESCE(SUM(n), 0) AS BIGINT)", "cells"),
@@ -122,7 +124,7 @@ class ColumnCells:
                 self._texts,
             )
         )
-        cells, distinct, alone, between, longest = (column[0].as_py() for column in found.columns)
+        cells, distinct, alone, between, longest = (column[0].as_py() for column in sizes.columns)
         return CellSizes(cells, distinct, alone, between + 1, longest)
 
     @cached_property
@@ -130,8 +132,8 @@ class ColumnCells:
         """The different cells and how often each stands; None where they are too many to list."""
         if self.counts.distinct > LISTED:
             return None
-        found = self.engine.fetch(select(["v", "n"], self._texts))
-        return dict(zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True))
+        counted = self.engine.fetch(select(["v", "n"], self._texts))
+        return dict(zip(counted.column(0).to_pylist(), counted.column(1).to_pylist(), strict=True))
 
     def matching(self, pattern: str) -> int:
         """How many cells fit a pattern somewhere."""
@@ -155,11 +157,11 @@ class ColumnCells:
     @cached_property
     def forms(self) -> dict[str, int]:
         """How many cells hold something of each form, of those that any does."""
-        found = self._cells_with({name: form.pattern for name, form in FORMS.items()})
+        cells_with = self._cells_with({name: form.pattern for name, form in FORMS.items()})
         for name, form in FORMS.items():
-            if found[name] and form.check is not None:
-                found[name] = self._checked(form, found[name])
-        return {name: cells for name, cells in found.items() if cells}
+            if cells_with[name] and form.check is not None:
+                cells_with[name] = self._checked(form, cells_with[name])
+        return {name: cells for name, cells in cells_with.items() if cells}
 
     def _cells_with(self, patterns: Mapping[str, str]) -> dict[str, int]:
         listed = [
@@ -169,19 +171,21 @@ class ColumnCells:
             )
             for place, pattern in enumerate(patterns.values())
         ]
-        found = self.engine.fetch(select(listed, self._texts))
+        counted = self.engine.fetch(select(listed, self._texts))
         return {
             name: int(column[0].as_py())
-            for name, column in zip(patterns, found.columns, strict=True)
+            for name, column in zip(patterns, counted.columns, strict=True)
         }
 
     def _checked(self, form: IdentifierForm, fitting: int) -> int:
         """The cells among those that fit whose check digits are right; all where they are many."""
         texts = f"{self._texts} WHERE {_fits(form.pattern)} LIMIT {LISTED + 1}"
-        found = self.engine.fetch(select(["v", "n"], texts))
-        if found.num_rows > LISTED:
+        fitting_cells = self.engine.fetch(select(["v", "n"], texts))
+        if fitting_cells.num_rows > LISTED:
             return fitting
-        pairs = zip(found.column(0).to_pylist(), found.column(1).to_pylist(), strict=True)
+        pairs = zip(
+            fitting_cells.column(0).to_pylist(), fitting_cells.column(1).to_pylist(), strict=True
+        )
         return sum(n for text, n in pairs if form.found_in(text))
 
 
@@ -220,8 +224,8 @@ def handed_out(release: Release) -> HandedOut | None:
     from sfumato.release.made import ReadFrom
 
     if isinstance(release.made, ReadFrom):
-        found = release.made.stray.handed_out
-        return found if found.columns else None
+        published = release.made.stray.handed_out
+        return published if published.columns else None
     placed = release.placement
     if placed is not None and not placed.fits_memory:
         return None

@@ -32,11 +32,11 @@ class GroupKinds:
 
     def first_of(self, kind: int, most: int) -> Ints:
         """The first groups of a kind, at most so many."""
-        found, start = np.zeros(0, dtype=np.int64), 0
-        while len(found) < most and start < len(self.of):
+        groups, start = np.zeros(0, dtype=np.int64), 0
+        while len(groups) < most and start < len(self.of):
             here = np.flatnonzero(self.of[start : start + _BLOCK] == kind) + start
-            found, start = np.append(found, here), start + _BLOCK
-        return found[:most]
+            groups, start = np.append(groups, here), start + _BLOCK
+        return groups[:most]
 
 
 def kinds_of(groups: Groups) -> GroupKinds | None:

@@ -80,7 +80,7 @@ class LinkedRows:
         order = np.lexsort((drawn, -lengths, person))
         nth = np.empty(len(lengths), dtype=np.int64)
         nth[order] = np.arange(len(order)) - np.searchsorted(person[order], person[order])
-        return [keyed.nth(*each) for each in zip(person.tolist(), nth.tolist(), strict=True)]
+        return [keyed.nth(*numbers) for numbers in zip(person.tolist(), nth.tolist(), strict=True)]
 
     def public(self) -> dict[str, int]:
         """What a manifest tells: what of people's rows is not published, or not together."""
@@ -96,14 +96,14 @@ class LinkedRows:
     def some_cut(self) -> bool:
         """Whether anybody's rows stand under several pseudonyms, or are published in part."""
         person = self.rows.person
-        some = np.unique(person[self.published])
-        whole = not (self.pseudonym[np.isin(person, some)] < 0).any()
+        published_people = np.unique(person[self.published])
+        whole = not (self.pseudonym[np.isin(person, published_people)] < 0).any()
         return not whole or self.public()["people_of_several_pseudonyms"] > 0
 
     def notes(self) -> tuple[str, ...]:
         """What the owner must know of rows that are not published as they stand."""
-        told = self.public()
-        cut, hidden = told["people_of_several_pseudonyms"], told["rows_not_published"]
+        figures = self.public()
+        cut, hidden = figures["people_of_several_pseudonyms"], figures["rows_not_published"]
         people = len(np.unique(self.rows.person[self.published]))
         notes = []
         if cut:

@@ -117,10 +117,10 @@ def load_manifest(path: Path) -> Manifest:
         raise InputError(f"{path} is not a manifest of a release")
     version = content.get("version")
     if not _is_count(version) or version != VERSION:
-        said = repr(version) if _is_count(version) else "no version"
+        written_as = repr(version) if _is_count(version) else "no version"
         raise InputError(
-            f"{path} is of another version of Sfumato ({said}, known: {VERSION}); make the release "
-            "again, or read its data file as a release of unknown origin"
+            f"{path} is of another version of Sfumato ({written_as}, known: {VERSION}); make the "
+            "release again, or read its data file as a release of unknown origin"
         )
     for name in ("people", "suppressed"):
         if not _is_count(content.get(name)):
@@ -148,10 +148,10 @@ def load_manifest(path: Path) -> Manifest:
     if any(column.role == PSEUDONYM for column in columns) != (rows == "linked"):
         _broken(path, "rows are linked if there are pseudonyms, and only then")
     if rows == "linked":
-        told = content.get("linked")
-        told = told if isinstance(told, dict) else {}
+        figures = content.get("linked")
+        figures = figures if isinstance(figures, dict) else {}
         hidden_rows, cut = (
-            told.get(key) for key in ("rows_not_published", "people_of_several_pseudonyms")
+            figures.get(key) for key in ("rows_not_published", "people_of_several_pseudonyms")
         )
         if not _is_count(hidden_rows) or not _is_count(cut):
             _broken(path, "it does not tell how many rows are not published, or not together")
@@ -181,11 +181,11 @@ def _is_count(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < MOST_PEOPLE
 
 
-def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ...]:
-    if not isinstance(told, list) or not told:
+def _columns(path: Path, entries: object, scheme: str) -> tuple[PublishedColumn, ...]:
+    if not isinstance(entries, list) or not entries:
         _broken(path, "it lists no columns")
     columns = []
-    for entry in told:
+    for entry in entries:
         match entry:
             case {"name": str(name), "role": str(role)} if name:
                 several, form = entry.get("several"), entry.get("list")
@@ -216,20 +216,20 @@ def _columns(path: Path, told: object, scheme: str) -> tuple[PublishedColumn, ..
     return tuple(columns)
 
 
-def _perturbed(path: Path, name: str, role: str, told: object) -> Perturbation | None:
+def _perturbed(path: Path, name: str, role: str, recipe: object) -> Perturbation | None:
     with contextlib.suppress(SfumatoError, TypeError):
-        if told is None or role in ("sensitive", "keep", PSEUDONYM):
-            done = None if told is None else perturbation_of(told)
+        if recipe is None or role in ("sensitive", "keep", PSEUDONYM):
+            done = None if recipe is None else perturbation_of(recipe)
             if done is None or role != PSEUDONYM or done.done == "pseudonym":
                 return done
     _broken(path, f"column {name!r} is perturbed in no known way")
 
 
-def _guarantee(path: Path, told: dict[str, Any], scheme: str) -> Guarantee | None:
+def _guarantee(path: Path, content: dict[str, Any], scheme: str) -> Guarantee | None:
     if scheme == "randomised":
-        return Guarantee.read(told.get("guarantee"))
+        return Guarantee.read(content.get("guarantee"))
     # Noise that somebody calls by another name: the bounds of the policy or a promise show it.
-    policy, promises = told.get("policy"), told.get("promises")
+    policy, promises = content.get("policy"), content.get("promises")
     noisy = isinstance(policy, dict) and _kind(policy.get("anonymizer")) == "noise"
     if isinstance(promises, list):
         noisy |= any(
@@ -238,33 +238,33 @@ def _guarantee(path: Path, told: dict[str, Any], scheme: str) -> Guarantee | Non
             and promise.get("holds") is True
             for promise in promises
         )
-    if noisy or "guarantee" in told:
+    if noisy or "guarantee" in content:
         _broken(path, f"it promises differential privacy, which a {scheme} release has not")
     return None
 
 
-def _kind(told: object) -> object:
-    return told.get("kind") if isinstance(told, dict) else told
+def _kind(entry: object) -> object:
+    return entry.get("kind") if isinstance(entry, dict) else entry
 
 
 def _form(path: Path, content: dict[str, Any]) -> FileForm:
     """How the files are written; where nothing is said, as plainly as their names say."""
     files = content.get("files")
     parquet = any(name.endswith(".parquet") for name in files) if isinstance(files, dict) else False
-    told = content.get("form", {"format": "parquet" if parquet else "csv"})
+    entry = content.get("form", {"format": "parquet" if parquet else "csv"})
     with contextlib.suppress(ValueError, TypeError):
-        if isinstance(told, dict):
-            return FileForm.told(told)
+        if isinstance(entry, dict):
+            return FileForm.told(entry)
     _broken(path, "it tells of no form of ours")
 
 
 def _files(
-    path: Path, told: object, scheme: str, form: FileForm, documents: Mapping[str, object]
+    path: Path, digests: object, scheme: str, form: FileForm, documents: Mapping[str, object]
 ) -> tuple[str, ...]:
     """The files, which are of the names that we write and have the bytes that we wrote."""
-    if not isinstance(told, dict) or not told:
+    if not isinstance(digests, dict) or not digests:
         _broken(path, "it lists no files")
-    names = sorted(told)
+    names = sorted(digests)
     if not _belong_together(names, scheme, form):
         _broken(path, f"{name_some(names)} are no files of a {scheme} release")
     for name in names:
@@ -275,7 +275,7 @@ def _files(
                 _broken(path, f"{name!r} is a link")
         if not file.is_file():
             raise InputError(f"{name} {other_than_file(file) or 'is missing'} (beside {path})")
-        if digest(file) != told[name]:
+        if digest(file) != digests[name]:
             raise InputError(
                 f"{name} is not the file its manifest was written for; restore it, or read "
                 "the file itself as a release of unknown origin"

@@ -176,28 +176,30 @@ class NoisyTable:
 
     def groups(self, attribute: int | None) -> Groups:
         """Groups that have people, by one sensitive column (None: there is none)."""
-        table, some = self.by_group()
+        table, occupied = self.by_group()
         if attribute is None:
-            nothing = np.zeros((len(some), 0), dtype=np.int64)
-            return Groups(nothing, sizes=table[some].sum(axis=1))
+            nothing = np.zeros((len(occupied), 0), dtype=np.int64)
+            return Groups(nothing, sizes=table[occupied].sum(axis=1))
         shape = [len(axis) for axis in self.sensitive]
         others = tuple(place + 1 for place in range(len(shape)) if place != attribute)
-        summed = table[some].reshape(len(some), *shape).sum(axis=others)
+        summed = table[occupied].reshape(len(occupied), *shape).sum(axis=others)
         return Groups(summed, domain=self.sensitive[attribute].domain, case="single")
 
     def regions(self) -> NoisyCells:
-        _, some = self.by_group()
-        codes = np.array(np.unravel_index(some, [len(axis) for axis in self.quasi]), dtype=np.int32)
+        _, occupied = self.by_group()
+        codes = np.array(
+            np.unravel_index(occupied, [len(axis) for axis in self.quasi]), dtype=np.int32
+        )
         return NoisyCells(
             tuple(axis.name for axis in self.quasi), tuple(axis.parts for axis in self.quasi), codes
         )
 
 
-def check_rows(many: int, what: str) -> None:
+def check_rows(many: int, subject: str) -> None:
     """Refuse to write out more rows than memory holds."""
     if many > MOST_ROWS:
         raise ResourceError(
-            f"noise: {what} {many:,} rows, at most {MOST_ROWS:,} can be written; use "
+            f"noise: {subject} {many:,} rows, at most {MOST_ROWS:,} can be written; use "
             "publish = 'counts', a larger epsilon, or fewer cells"
         )
 

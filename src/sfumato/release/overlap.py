@@ -61,10 +61,10 @@ def apart(regions: Sequence[Region]) -> bool:
     families: list[CodeFamily] = []
     for region in regions:
         if isinstance(region, ValueSet):
-            mine: set[str | None] = {*region.texts, *([None] if None in region.values else [])}
-            if texts & mine:
+            own_texts: set[str | None] = {*region.texts, *([None] if None in region.values else [])}
+            if texts & own_texts:
                 return False
-            texts |= mine
+            texts |= own_texts
             for value in region.values:
                 if isinstance(value, int | float | dt.date) and not isinstance(value, bool):
                     place = place_of(value)
@@ -162,9 +162,11 @@ def _meets(regions: Sequence[Region]) -> Meets | None:
             having = np.array([special in span.beside for span in ranges])
             meets |= having[:, None] & having
         table[np.ix_(spans, spans)] = meets
-    for one in others.tolist():
+    for unordered in others.tolist():
         for other in range(len(regions)):
-            table[one, other] = table[other, one] = overlaps(regions[one], regions[other])
+            table[unordered, other] = table[other, unordered] = overlaps(
+                regions[unordered], regions[other]
+            )
     np.fill_diagonal(table, True)
     return table
 
@@ -247,23 +249,23 @@ def _any_pair(alike: list[Ints], columns: list[tuple[npt.NDArray[np.int32], Meet
     work = 0
     stack = [(groups, groups, 0) for groups in alike]
     while stack:
-        # `near` holds the groups that meet `mine` so far, themselves included.
-        mine, near, depth = stack.pop()
+        # `near` holds the groups that meet `groups` so far, themselves included.
+        groups, near, depth = stack.pop()
         work += len(near)
         if work > MOST_WORK:
             return None
-        if len(mine) * len(near) <= AT_ONCE or depth == len(columns):
-            both = np.ones((len(mine), len(near)), dtype=bool)
+        if len(groups) * len(near) <= AT_ONCE or depth == len(columns):
+            both = np.ones((len(groups), len(near)), dtype=bool)
             for codes, meets in columns[depth:]:
-                both &= meets[codes[mine][:, None], codes[near]]
-            if both.sum() > len(mine):
+                both &= meets[codes[groups][:, None], codes[near]]
+            if both.sum() > len(groups):
                 return True
             continue
         codes, meets = columns[depth]
-        here, there = codes[mine], codes[near]
+        here, there = codes[groups], codes[near]
         for part in np.unique(here):
             work += len(near)
             still = near[meets[part][there]]
             if len(still) > 1:
-                stack.append((mine[here == part], still, depth + 1))
+                stack.append((groups[here == part], still, depth + 1))
     return False

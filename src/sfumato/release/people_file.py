@@ -74,16 +74,16 @@ def read_people(
     if head.get("files") != dict(files):
         raise InputError(f"{path} was written for other data; restore it, or remove it")
     names = [
-        f"{what} {place}" for what in ("exact", "shown") for place in range(len(regions.parts))
+        f"{side} {place}" for side in ("exact", "shown") for place in range(len(regions.parts))
     ]
     plain = rows.schema.names == [*names, _N] and pa.types.is_integer(rows.schema.field(_N).type)
     if not plain or head.get("columns") != list(regions.columns):
         raise InputError(f"{path} has other columns than the release; restore it, or remove it")
     group = _groups(rows, published)
     n = rows.column(_N).to_numpy()
-    some = rows.column(_N).null_count == 0 and (n > 0).all() and (group >= 0).all()
+    counts_fit = rows.column(_N).null_count == 0 and (n > 0).all() and (group >= 0).all()
     if (
-        not some
+        not counts_fit
         or (
             np.bincount(group, weights=n, minlength=len(release.groups)) != release.groups.sizes
         ).any()

@@ -87,8 +87,8 @@ def _draws(
     a small number, has to know the whole column as well.
     """
     stated = json.loads(json.dumps(perturbation.public(), sort_keys=True), parse_int=float)
-    told = json.dumps([seed, column, stated, texts_of(own)])
-    return np.random.default_rng(int.from_bytes(hashlib.sha256(told.encode()).digest()))
+    seed_text = json.dumps([seed, column, stated, texts_of(own)])
+    return np.random.default_rng(int.from_bytes(hashlib.sha256(seed_text.encode()).digest()))
 
 
 def with_pseudonyms(table: Table, kept: PseudonymKey) -> Table:
@@ -125,8 +125,8 @@ def _with_keyed_people(table: Table, kept: PseudonymKey) -> Table:
     """The table whose linked rows get keyed pseudonyms instead of random numbers."""
     column = str(table.schema.person)
     whose = named(table.source.column(column), "whose")
-    every = select([whose], table.source.name, group=["whose"])
-    listed = f"{every} ORDER BY whose"
+    people_query = select([whose], table.source.name, group=["whose"])
+    listed = f"{people_query} ORDER BY whose"
     people = _whole(table.engine.fetch(listed).column(0))  # in the order of their numbers
     key = kept.key()
     return replace(
@@ -272,16 +272,16 @@ def _check_rows(table: Table, todo: Mapping[str, Perturbation]) -> None:
             )
 
 
-def check_in_memory(table: Table, what: str) -> None:
+def check_in_memory(table: Table, task: str) -> None:
     """Refuse tables whose rows we cannot take into memory to change them."""
     source, engine = table.source, table.engine
     if not engine.embedded:
         raise InputError(
-            f"{what}: rows are changed in memory, and not by an engine of its own; read the table "
+            f"{task}: rows are changed in memory, and not by an engine of its own; read the table "
             "with engine 'duckdb'"
         )
     if bytes_for(source.rows, len(source.types)) > engine.memory:
         raise ResourceError(
-            f"{what}: {source.label} is larger than memory, and rows are changed there; raise the "
+            f"{task}: {source.label} is larger than memory, and rows are changed there; raise the "
             "memory limit, or use a part of the rows"
         )

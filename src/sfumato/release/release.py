@@ -127,11 +127,15 @@ class Release(Displayed):
     def pseudonym_keys(self) -> frozenset[str]:
         """The names of the keys of its pseudonyms: releases that share one are joined by them."""
         done = self.perturbed.values()
-        return frozenset(one.key_id for one in done if isinstance(one, KeyedPseudonym))
+        return frozenset(
+            perturbation.key_id for perturbation in done if isinstance(perturbation, KeyedPseudonym)
+        )
 
     def joined_with(self, others: Sequence[Release]) -> tuple[str, ...]:
         """Those of the others whose rows anybody can join to these by their pseudonyms."""
-        return tuple(one.label for one in others if one.pseudonym_keys & self.pseudonym_keys)
+        return tuple(
+            release.label for release in others if release.pseudonym_keys & self.pseudonym_keys
+        )
 
     @property
     def file(self) -> FileStamp | None:
@@ -273,23 +277,23 @@ class Release(Displayed):
     def _in_short(self) -> tuple[str, ...]:
         smallest = int(self.groups.sizes.min()) if len(self.groups) else 0
         number = self.groups.number()
-        what = "buckets" if self.regions.exact else "groups"
+        groups_word = "buckets" if self.regions.exact else "groups"
         return (
             f"{self.scheme.capitalize()} release of {self.groups.headcount()} people in "
-            f"{number:,} {what} (smallest {smallest}), {self.suppressed:,} suppressed",
+            f"{number:,} {groups_word} (smallest {smallest}), {self.suppressed:,} suppressed",
             self.schema.in_short,
             "" if self.guarantee is None else str(self.guarantee),
         )
 
 
-def same_people(one: object, other: object) -> bool:
+def same_people(first: object, second: object) -> bool:
     """Whether two tables or releases are the very same, or were read from the same file."""
-    if one is other:
+    if first is second:
         return True
-    if not isinstance(one, Table | Release) or not isinstance(other, Table | Release):
+    if not isinstance(first, Table | Release) or not isinstance(second, Table | Release):
         return False
-    alike = type(one) is type(other) and one.schema == other.schema
-    return alike and one.file is not None and one.file == other.file
+    alike = type(first) is type(second) and first.schema == second.schema
+    return alike and first.file is not None and first.file == second.file
 
 
 def as_it_stands(table: Table) -> Release:

@@ -79,10 +79,10 @@ def parts_of_signatures(signatures: Sets, known: int) -> KnownRows | None:
         contained = set(combinations(rows, known))
         for size in short:
             contained |= whole.intersection(combinations(rows, size))
-        part += [number.setdefault(some, len(number)) for some in sorted(contained)]
+        part += [number.setdefault(known_rows, len(number)) for known_rows in sorted(contained)]
         owner += [place] * len(contained)
-    members = np.array([row for some in number for row in some], dtype=np.int32)
-    parts = Sets(offsets_of([len(some) for some in number]), members)
+    members = np.array([row for known_rows in number for row in known_rows], dtype=np.int32)
+    parts = Sets(offsets_of([len(known_rows) for known_rows in number]), members)
     return KnownRows(parts, np.array(part, dtype=np.int64), np.array(owner, dtype=np.int64))
 
 
@@ -168,9 +168,9 @@ class Signatures(Description):
 def _describe(rows: Regions, sets: Sets, group: int) -> dict[str, str]:
     """The rows of a group, column by column."""
     listed = sets.members[sets.offsets[group] : sets.offsets[group + 1]]
-    told = [rows.describe(int(row)) for row in listed[:_SHOWN]]
+    described = [rows.describe(int(row)) for row in listed[:_SHOWN]]
     more = f"; and {len(listed) - _SHOWN} more rows" if len(listed) > _SHOWN else ""
-    return {column: "; ".join(row[column] for row in told) + more for column in rows.columns}
+    return {column: "; ".join(row[column] for row in described) + more for column in rows.columns}
 
 
 def signatures_of(

@@ -84,10 +84,12 @@ class ColumnTreatment:
     def shift(self) -> float | None:
         """The share of people who would have to change their value to make after of before."""
         pairs = [(share.before, share.after) for share in self.shares]
-        known = [(one, other) for one, other in pairs if one is not None and other is not None]
+        known = [
+            (before, after) for before, after in pairs if before is not None and after is not None
+        ]
         if not known or len(known) < len(pairs):
             return None
-        return sum(abs(one - other) for one, other in known) / 2
+        return sum(abs(before - after) for before, after in known) / 2
 
 
 def column_treatments(release: Release, table: Table | None = None) -> tuple[ColumnTreatment, ...]:
@@ -102,11 +104,11 @@ def column_treatments(release: Release, table: Table | None = None) -> tuple[Col
         entered.setdefault(entry.column, []).append(entry)
     had = {} if counts is None else _values_had(counts, entered)
     made = [*_quasi(shown, table, counts), *_sensitive(shown, had), *_others(release, table)]
-    told = [
+    treatments = [
         _with_entries(treatment, entered.get(treatment.column, ()), public=table is None)
         for treatment in made
     ]
-    return tuple(sorted(told, key=lambda treatment: not treatment.published))
+    return tuple(sorted(treatments, key=lambda treatment: not treatment.published))
 
 
 def _perturbed(release: Release) -> Iterator[Treated]:
@@ -114,16 +116,16 @@ def _perturbed(release: Release) -> Iterator[Treated]:
     placement = release.placement
     changed = {} if placement is None else placement.table.changed
     for name, perturbation in release.perturbed.items():
-        found = (
+        change = (
             None if release.suppressed else changed.get(name)
         )  # which cells are gone nobody kept
         yield Treated(
             name,
             perturbation.done,
             perturbation.words,
-            None if found is None else found.cells,
-            None if found is None else found.before,
-            None if found is None else found.after,
+            None if change is None else change.cells,
+            None if change is None else change.before,
+            None if change is None else change.after,
         )
 
 
@@ -246,8 +248,8 @@ def _done(
         moved = None if table is None else _moved(shown.name, release)  # who is where is private
         return "microaggregated", "the centre of each group", moved
     if release.regions.noisy:
-        what = extent_words(used) if changed else "values as they are"
-        return "noise", f"{what}, counted with noise", None
+        extent = extent_words(used) if changed else "values as they are"
+        return "noise", f"{extent}, counted with noise", None
     if not changed:
         return "as it is", "as it is", 0
     blank = sum(people for part, people in used if part.text == "*")
@@ -332,14 +334,14 @@ def _number(size: float) -> str:
     return f"{size:.6g}"
 
 
-def _typical(sizes: Sequence[tuple[float, int]], told: Callable[[float], str]) -> str:
+def _typical(sizes: Sequence[tuple[float, int]], size_words: Callable[[float], str]) -> str:
     """One size; or the least and the greatest, and what half of the people are within."""
     order = sorted(sizes)
-    least, most = told(order[0][0]), told(order[-1][0])
+    least, most = size_words(order[0][0]), size_words(order[-1][0])
     if least == most:
         return most
     seen = np.cumsum([people for _, people in order])
-    middle = told(order[int(np.searchsorted(seen, seen[-1] / 2))][0])
+    middle = size_words(order[int(np.searchsorted(seen, seen[-1] / 2))][0])
     return f"{least} to {most} (for half at most {middle})"
 
 

@@ -110,8 +110,8 @@ def _words(limits: Limits, levels: Levels) -> str:
     if levels.allowed.freely:
         return "never *"
     ends = levels.finest, levels.coarsest
-    told = f"level {ends[0]}" if ends[0] == ends[1] else f"levels {ends[0]} to {ends[1]}"
-    return told if limits.star else f"{told}, never *"
+    words = f"level {ends[0]}" if ends[0] == ends[1] else f"levels {ends[0]} to {ends[1]}"
+    return words if limits.star else f"{words}, never *"
 
 
 def _levels(release: Release, schema: Schema, column: str, shown: Sequence[Region]) -> Levels:
@@ -174,17 +174,17 @@ class _RegionRule:
 
     def _inside(self, region: Region) -> list[int]:
         used = self._levels.domain
-        found = codes_inside([region], _FIRST, used)
-        return list(found[0][1]) if found else []
+        codes_by_region = codes_inside([region], _FIRST, used)
+        return list(codes_by_region[0][1]) if codes_by_region else []
 
     def _too_coarse(self, region: Region) -> str:
         if self._whole:
             return ""
         codes = self._inside(region)
         if self._freely:
-            every = len(self._levels.domain)
-            hides = isinstance(region, Anything) or len(codes) == every
-            return f"{region.text} tells nothing of it" if hides and every > 1 else ""
+            values = len(self._levels.domain)
+            hides = isinstance(region, Anything) or len(codes) == values
+            return f"{region.text} tells nothing of it" if hides and values > 1 else ""
         labels = {int(self._coarsest.codes[code]) for code in codes} or {0}
         label = self._coarsest.regions[min(labels)]
         if len(labels) == 1 and contains_region(label, region):

@@ -191,15 +191,15 @@ def _check(schema: Schema, group: str) -> None:
 
 def _part(schema: Schema, group: str, quasi: Sequence[str], sensitive: Sequence[str]) -> Schema:
     """The roles one of the two files has."""
-    mine = {*quasi, *sensitive}
+    columns = {*quasi, *sensitive}
     return Schema(
         quasi=quasi,
         sensitive=sensitive,
-        hierarchies={n: recipe for n, recipe in schema.hierarchies.items() if n in mine},
+        hierarchies={n: recipe for n, recipe in schema.hierarchies.items() if n in columns},
         # Group ids are names, whatever they look like.
-        domains={**{n: d for n, d in schema.domains.items() if n in mine}, group: "categorical"},
-        levels={n: level for n, level in schema.levels.items() if n in mine},
-        lists={n: form for n, form in schema.lists.items() if n in mine},
+        domains={**{n: d for n, d in schema.domains.items() if n in columns}, group: "categorical"},
+        levels={n: level for n, level in schema.levels.items() if n in columns},
+        lists={n: form for n, form in schema.lists.items() if n in columns},
         several=schema.several,
         nulls=schema.nulls,
     )

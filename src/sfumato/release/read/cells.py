@@ -111,16 +111,16 @@ def read_cells(
     separator: str | None,
     *,
     untyped: bool = True,
-    ours: bool = False,
+    in_folder: bool = False,
     specials: Sequence[str] = (),
 ) -> ReadColumn:
     """Read a column's distinct texts; `untyped`: they come from a text file.
 
-    `ours`: from a release folder, so that a word beside ranges is no slip of anybody's pen, and
+    `in_folder`: in a release folder, so that a word beside ranges is no slip of anybody's pen, and
     `06-07502` a code. `specials`: codes that stand beside its numbers or dates.
     """
     notation, ambiguous = _notation(
-        name, texts, schema, separator, untyped, ours=ours, specials=specials
+        name, texts, schema, separator, untyped, in_folder=in_folder, specials=specials
     )
     regions = [notation.read(text) for text in texts]
     unread = [text for text, region in zip(texts, regions, strict=True) if region is None]
@@ -154,10 +154,10 @@ def read_cells(
     return ReadColumn(parts, codes, tuple(text for text in several if text is not None), twice)
 
 
-def said_twice(name: str, many: int, what: str) -> InputError:
+def said_twice(name: str, many: int, noun: str) -> InputError:
     """The error for cells or values of which readers take some for one."""
     return InputError(
-        f"column {name!r}: {many:,} of its distinct {what} say the same as others in another "
+        f"column {name!r}: {many:,} of its distinct {noun} say the same as others in another "
         "way (spaces around them, another notation, or another sign for a missing value), by "
         "which people can be told apart; write it one way"
     )
@@ -257,12 +257,12 @@ def _notation(
     separator: str | None,
     untyped: bool,
     *,
-    ours: bool = False,
+    in_folder: bool = False,
     specials: Sequence[str] = (),
 ) -> tuple[Notation, frozenset[str]]:
     if specials:
         others = [text for text in texts if text is None or text.strip() not in specials]
-        plain, ambiguous = _notation(name, others, schema, separator, untyped, ours=ours)
+        plain, ambiguous = _notation(name, others, schema, separator, untyped, in_folder=in_folder)
         if plain.axis == "categorical" and not others:
             plain = replace(plain, axis="numeric")
         return replace(plain, specials=frozenset(specials)), ambiguous
@@ -276,8 +276,12 @@ def _notation(
         elif domain.kind == "date":
             axis = "date"
         return Notation(axis, labels, True, separator), ambiguous
-    said: dict[object, Axis] = {"numeric": "numeric", "date": "date", "categorical": "categorical"}
-    stated = said.get(declared) if isinstance(declared, str) else None
+    axis_of: dict[object, Axis] = {
+        "numeric": "numeric",
+        "date": "date",
+        "categorical": "categorical",
+    }
+    stated = axis_of.get(declared) if isinstance(declared, str) else None
     if stated is None and recipe is not None:
         stated = _AXIS_OF.get(recipe.kind)
     if recipe is not None:
@@ -293,7 +297,7 @@ def _notation(
     if stated is not None:
         return Notation(stated, separator=separator), frozenset()
     guess = declared is None and untyped
-    return _inferred(name, texts, separator, guess=guess, ours=ours), frozenset()
+    return _inferred(name, texts, separator, guess=guess, in_folder=in_folder), frozenset()
 
 
 def _told_apart(texts: Texts, separator: str | None) -> bool:
@@ -350,10 +354,10 @@ def _labels(domain: Domain, recipe: Hierarchy | None) -> tuple[dict[str, Region]
 
 
 def _inferred(
-    name: str, texts: Texts, separator: str | None, *, guess: bool, ours: bool
+    name: str, texts: Texts, separator: str | None, *, guess: bool, in_folder: bool
 ) -> Notation:
     """What the texts agree on, in the way of a text file's columns (schema/domain.py)."""
-    if ours and any(map(has_word_like_range, texts)):
+    if in_folder and any(map(has_word_like_range, texts)):
         return Notation("categorical", separator=separator)
     numeric = Notation("numeric", separator=separator, zeros=False)
     numbers = [numeric.read(text) for text in texts]
@@ -371,7 +375,7 @@ def _inferred(
     ranges = any(isinstance(region, Span) for region in telling)
     codes = any(_LEADING_ZERO.fullmatch(word) for word in words)
     many = len(telling) - masks >= max(3, len(texts) / 2)
-    if words and many and not codes and (guess or ranges) and not ours:
+    if words and many and not codes and (guess or ranges) and not in_folder:
         raise InputError(
             f"column {name!r} mixes numbers and text: {len(words)} of its {len(texts)} distinct "
             f"values are no number or range ({forms_of(words)}); leave a missing value empty, "
@@ -393,14 +397,14 @@ def two_ways_notes(names: Sequence[str]) -> list[str]:
 
 
 def reading_notes(
-    names: Sequence[str], columns: list[ReadColumn], everybody: int, *, ours: bool
+    names: Sequence[str], columns: list[ReadColumn], everybody: int, *, in_folder: bool
 ) -> list[str]:
     """`everybody`: how many people are published with nothing told of them.
 
-    `ours`: a manifest beside the file says how many were suppressed.
+    `in_folder`: a manifest beside the file says how many were suppressed.
     """
     notes = []
-    if not ours:
+    if not in_folder:
         notes.append(
             "people who were not published are not in the file and are not counted as suppressed"
         )

@@ -150,12 +150,14 @@ def words_as_told(manifest: Manifest, schema: Schema) -> Schema:
 def no_people(engine: Engine, file: object, count: str | None) -> bool:
     """Whether noise left nobody: no row, or counts that are all 0."""
     source = engine.register(file)
-    some = ""
+    counted_rows = ""
     if count is not None:
         if count not in source.types:
             return False
-        some = f" FILTER (WHERE TRY_CAST({source.column(count)} AS DOUBLE) IS DISTINCT FROM 0)"
-    cells = engine.fetch(select([named(f"COUNT(*){some}", "cells")], source.name))
+        counted_rows = (
+            f" FILTER (WHERE TRY_CAST({source.column(count)} AS DOUBLE) IS DISTINCT FROM 0)"
+        )
+    cells = engine.fetch(select([named(f"COUNT(*){counted_rows}", "cells")], source.name))
     return not cells.column(0)[0].as_py()
 
 
@@ -190,11 +192,11 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
             },
         )
     elif private is not None:
-        some = manifest.suppressed
+        suppressed = manifest.suppressed
         if manifest.rows == "unlinked":  # rows may be left out of people who are there
-            some = max(some, 1)
+            suppressed = max(suppressed, 1)
         by_attribute = {
-            name: _by_person(_with_reference(groups, private.get(name), some), private)
+            name: _by_person(_with_reference(groups, private.get(name), suppressed), private)
             for name, groups in by_attribute.items()
         }
     elif manifest.guarantee is not None:

@@ -157,7 +157,7 @@ def load_release(path: object, schema: Schema | None, reading: Reading) -> Relea
     if manifest_read is not None:
         reading = reading.of_form(manifest_read.form)
     door = open_engine(path, reading)
-    _check_scheme(reading, told=manifest is not None or isinstance(path, tuple | list))
+    _check_scheme(reading, declared=manifest is not None or isinstance(path, tuple | list))
     if facts is not None and (manifest is not None or isinstance(path, tuple | list)):
         raise InputError(
             "facts belongs to one file about people; a release folder and a bucketized pair hold "
@@ -212,11 +212,11 @@ def _of_files(release: Release, *sources: object) -> Release:
     return replace(release, made=replace(release.made, files=stamps_of(*sources)))
 
 
-def _check_scheme(reading: Reading, *, told: bool) -> None:
-    """`told`: the release says itself what it is."""
+def _check_scheme(reading: Reading, *, declared: bool) -> None:
+    """`declared`: the release says itself what it is."""
     if reading.scheme != "microaggregated":
         return
-    if told:
+    if declared:
         raise InputError(
             "scheme 'microaggregated' is about one file; a release folder and a bucketized pair "
             "tell their own scheme, leave it out"
@@ -246,7 +246,7 @@ def _folder(
                 whose, published = with_owners(manifest, published)
                 data, one_each = whose or data, whose is None
             release = _generalized(
-                engine, data, published, {}, wildcard=wildcard, one_each=one_each, ours=True
+                engine, data, published, {}, wildcard=wildcard, one_each=one_each, in_folder=True
             )
             if manifest.rows == "unlinked" and published.person is None:
                 release = with_unknown_owners(release)
@@ -264,7 +264,7 @@ def _generalized(
     *,
     wildcard: bool,
     one_each: bool = False,
-    ours: bool = False,
+    in_folder: bool = False,
     values: bool = False,
 ) -> Release:
     """`values`: where it shows nothing but values, it is a table as it stands."""
@@ -277,7 +277,7 @@ def _generalized(
         registered = replace(registered, one_each=True)
     registered = replace(registered, one_each=registered.one_each or one_each)
     published = as_published(engine, registered, schema)
-    cells = CodedCells(schema, separator, ours=ours, values=values and not wildcard)
+    cells = CodedCells(schema, separator, in_folder=in_folder, values=values and not wildcard)
     if schema.rows == "linked" and wildcard:
         raise InputError("matching 'wildcard' is not worked out for linked rows; leave it out")
     linked, counts = count_people(engine, registered, published, cells)
@@ -293,7 +293,7 @@ def _generalized(
         release = _standing(table, notes, stray)
     else:
         columns = [cells.read[name] for name in schema.quasi]
-        release = _shown(table, columns, notes, stray, wildcard=wildcard, ours=ours)
+        release = _shown(table, columns, notes, stray, wildcard=wildcard, in_folder=in_folder)
     return with_unknown_owners(release) if unlinked else release
 
 
@@ -311,9 +311,10 @@ class CodedCells:
     """
 
     def __init__(
-        self, schema: Schema, separator: Mapping[str, str], *, ours: bool, values: bool
+        self, schema: Schema, separator: Mapping[str, str], *, in_folder: bool, values: bool
     ) -> None:
-        self._schema, self._separator, self._ours, self._by_value = schema, separator, ours, values
+        self._schema, self._separator = schema, separator
+        self._in_folder, self._by_value = in_folder, values
         self._texts: list[str] = []
         self.values = CodedValues()
         self.read: dict[str, ReadColumn] = {}
@@ -329,7 +330,9 @@ class CodedCells:
         texts, codes = domain_of(name, raw, source, published)
         if name not in self._schema.quasi:
             return texts, codes
-        cells = read_column(texts, source, self._schema, self._separator.get(name), ours=self._ours)
+        cells = read_column(
+            texts, source, self._schema, self._separator.get(name), in_folder=self._in_folder
+        )
         if self._by_value and cells.plain:
             try:
                 values, code_of = self.values(name, raw, source, self._schema)
@@ -347,7 +350,7 @@ class CodedCells:
 
 
 def read_column(
-    domain: Domain, source: Source, schema: Schema, separator: str | None = None, *, ours: bool
+    domain: Domain, source: Source, schema: Schema, separator: str | None = None, *, in_folder: bool
 ) -> ReadColumn:
     """What each value of a column shows, written as a cell."""
     return read_cells(
@@ -356,7 +359,7 @@ def read_column(
         schema,
         separator,
         untyped=source.is_untyped(domain.name),
-        ours=ours,
+        in_folder=in_folder,
         specials=source.codes.get(domain.name, ()),
     )
 
@@ -366,13 +369,13 @@ def table_as_published(table: Table) -> Release:
     stray = stray_columns(table.engine, table.source, table.schema, file=table.of_file)
     by_words = [domain for domain in table.counts.quasi if domain.kind not in ("numeric", "date")]
     read = {
-        domain.name: read_column(domain, table.source, table.schema, ours=False)
+        domain.name: read_column(domain, table.source, table.schema, in_folder=False)
         for domain in by_words
     }
     if all(cells.plain and cells.twice is None for cells in read.values()):
         return _standing(table, (), stray)
     columns = [
-        read.get(domain.name) or read_column(domain, table.source, table.schema, ours=False)
+        read.get(domain.name) or read_column(domain, table.source, table.schema, in_folder=False)
         for domain in table.counts.quasi
     ]
     return _shown(table, columns, (), stray)
@@ -396,16 +399,18 @@ def _shown(
     stray: StrayColumns,
     *,
     wildcard: bool = False,
-    ours: bool = False,
+    in_folder: bool = False,
 ) -> Release:
     """The release that a table of published cells is."""
     schema, registered = table.schema, table.source
     if table.rows is not None:
-        return _linked(table, table.rows, columns, notes, stray, ours=ours)
+        return _linked(table, table.rows, columns, notes, stray, in_folder=in_folder)
     if schema.person is not None and not registered.one_each:
         _refuse_two_notations(schema, columns)
     read = table.counts.either(
-        in_memory=partial(_release_in_memory, table, columns, wildcard=wildcard, ours=ours),
+        in_memory=partial(
+            _release_in_memory, table, columns, wildcard=wildcard, in_folder=in_folder
+        ),
         stored=partial(_stored_release, table, columns, wildcard=wildcard),
     )
     made = read.release.made
@@ -417,7 +422,7 @@ def _shown(
             *read.release.notes,
             *notes,
             *read.notes,
-            *reading_notes(schema.quasi, columns, read.hidden, ours=ours),
+            *reading_notes(schema.quasi, columns, read.hidden, in_folder=in_folder),
         ),
         made=replace(made, stray=stray),
     )
@@ -430,7 +435,7 @@ def _linked(
     notes: tuple[str, ...],
     stray: StrayColumns,
     *,
-    ours: bool,
+    in_folder: bool,
 ) -> Release:
     """The release that published rows with pseudonyms are."""
     regions = Regions(
@@ -448,14 +453,14 @@ def _linked(
         notes=(
             *release.notes,
             *notes,
-            *reading_notes(table.schema.quasi, columns, hidden, ours=ours),
+            *reading_notes(table.schema.quasi, columns, hidden, in_folder=in_folder),
         ),
         made=replace(release.made, stray=stray),
     )
 
 
 def _release_in_memory(
-    table: Table, columns: list[ReadColumn], counts: Counts, *, wildcard: bool, ours: bool
+    table: Table, columns: list[ReadColumn], counts: Counts, *, wildcard: bool, in_folder: bool
 ) -> CellsRead:
     """The groups of equal descriptions."""
     nothing_told = [
@@ -474,7 +479,7 @@ def _release_in_memory(
         np.ascontiguousarray(codes[:, first]),
     )
     placement = Placement.whole_tuples(table, group)
-    shared = fitting_everybody(placement, regions, missing=not ours) if wildcard else None
+    shared = fitting_everybody(placement, regions, missing=not in_folder) if wildcard else None
     if shared is not None:
         return CellsRead(shared, (WILDCARDS,), hidden)
     disjoint = no_overlap(regions.parts, regions.codes)

@@ -82,14 +82,16 @@ def compatible(regions: Regions, *, missing: bool = True) -> tuple[Ints, Ints]:
     groups = [np.flatnonzero(number.ravel() == sort) for sort in range(sorts.shape[1])]
     left: list[Ints] = []
     right: list[Ints] = []
-    for one, mine in enumerate(groups):
-        for other, theirs in enumerate(groups):
-            telling = np.flatnonzero(~sorts[:, one] & ~sorts[:, other])
-            codes = regions.codes[telling][:, np.concatenate([mine, theirs])]
+    for left_sort, left_groups in enumerate(groups):
+        for right_sort, right_groups in enumerate(groups):
+            telling = np.flatnonzero(~sorts[:, left_sort] & ~sorts[:, right_sort])
+            codes = regions.codes[telling][:, np.concatenate([left_groups, right_groups])]
             key = _key(codes, [len(regions.parts[column]) for column in telling])
-            here, there = _equal(key[: len(mine)], key[len(mine) :], sum(map(len, left)))
-            left.append(mine[here])
-            right.append(theirs[there])
+            here, there = _equal(
+                key[: len(left_groups)], key[len(left_groups) :], sum(map(len, left))
+            )
+            left.append(left_groups[here])
+            right.append(right_groups[there])
     return np.concatenate(left), np.concatenate(right)
 
 
@@ -105,19 +107,19 @@ def _key(codes: Codes, sizes: list[int]) -> Ints:
 
 def spread(pairs: tuple[Ints, Ints], group_of: Ints) -> tuple[Ints, Ints]:
     """Each tuple with every group it counts in: the groups compatible with its own."""
-    mine, theirs = pairs
-    pair, tuples = _equal(theirs, group_of, 0)
-    return tuples, mine[pair]
+    left, right = pairs
+    pair, tuples = _equal(right, group_of, 0)
+    return tuples, left[pair]
 
 
-def _equal(one: Ints, other: Ints, already: int) -> tuple[Ints, Ints]:
+def _equal(left: Ints, right: Ints, already: int) -> tuple[Ints, Ints]:
     """The positions of all equal pairs of two lists of numbers."""
-    order = np.argsort(other, kind="stable")
-    begin = np.searchsorted(other[order], one, "left")
-    count = np.searchsorted(other[order], one, "right") - begin
+    order = np.argsort(right, kind="stable")
+    begin = np.searchsorted(right[order], left, "left")
+    count = np.searchsorted(right[order], left, "right") - begin
     if int(count.sum()) + already > MOST_PAIRS:
         raise ResourceError(
             f"matching='wildcard': more than {MOST_PAIRS:,} pairs of groups are compatible; too "
             "many cells are suppressed to count them all, use matching='exact'"
         )
-    return np.repeat(np.arange(len(one)), count), order[run_places(begin, count)]
+    return np.repeat(np.arange(len(left)), count), order[run_places(begin, count)]

@@ -231,10 +231,10 @@ def _select(
 ) -> str:
     """The one query: people sorted by what is published of them, a row for each."""
     schema, engine = table.schema, scratch.engine
-    who = "people" if schema.kept else people
-    sensitive = [f"{who}.s{place}" for place in range(len(schema.sensitive))]
-    kept = [f"{who}.k{place}" for place in range(len(schema.kept))]
-    joins = f"{people} JOIN {groups} ON {who}.g = {groups}.g"
+    people_source = "people" if schema.kept else people
+    sensitive = [f"{people_source}.s{place}" for place in range(len(schema.sensitive))]
+    kept = [f"{people_source}.k{place}" for place in range(len(schema.kept))]
+    joins = f"{people} JOIN {groups} ON {people_source}.g = {groups}.g"
     inside, outside = [], []
     for place, (code, label) in enumerate(
         zip([*(f"{groups}.c{c}" for c in range(len(columns))), *sensitive], labels, strict=True)

@@ -148,7 +148,9 @@ def check_readable(
     texts = [None if region == _NO_VALUE else region.text for region in regions]
     words = points and all(_is_word(region) for region in regions)
     schema = Schema(quasi=[name], domains={name: "categorical"} if words else {})
-    read = read_cells(name, list(dict.fromkeys(texts)), schema, None, ours=True, specials=specials)
+    read = read_cells(
+        name, list(dict.fromkeys(texts)), schema, None, in_folder=True, specials=specials
+    )
     odd = sum(not (isinstance(part, ValueSet) and len(part.values) == 1) for part in read.parts)
     if points and odd:
         raise InputError(

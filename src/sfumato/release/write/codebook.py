@@ -125,8 +125,8 @@ class CellLabel:
         low = "at least" if self.low_closed else "above"
         high = "at most" if self.high_closed else "below"
         ends = [(low, self.low), (high, self.high)]
-        told = " and ".join(f"{which} {end}" for which, end in ends if end is not None)
-        words = told or "; ".join(self.values) or _MEANS[self.kind]
+        range_words = " and ".join(f"{bound} {end}" for bound, end in ends if end is not None)
+        words = range_words or "; ".join(self.values) or _MEANS[self.kind]
         return ", or ".join([words, *self.beside])
 
 
@@ -195,9 +195,9 @@ class Codebook:
             lines.writerow((*head, *[""] * (len(_CSV) - len(head))))
             for code, label in (column.value_labels or {}).items():
                 lines.writerow((column.name, *[""] * 4, code, "value", label, *[""] * 3))
-            for one in column.labels:
-                ends = ["" if end is None else end for end in (one.low, one.high, one.middle)]
-                lines.writerow((column.name, *[""] * 4, one.text, one.kind, one.means, *ends))
+            for cell in column.labels:
+                ends = ["" if end is None else end for end in (cell.low, cell.high, cell.middle)]
+                lines.writerow((column.name, *[""] * 4, cell.text, cell.kind, cell.means, *ends))
         return text.getvalue()
 
 
@@ -208,9 +208,9 @@ _CSV = ("column", "role", "type", "label", "what was done", "cell", "kind", "mea
 def _plain(value: Any) -> Any:
     """As JSON has it, without what says nothing; an empty text of a cell is a cell."""
     if isinstance(value, Mapping):
-        told = {key: one for key, one in value.items() if key == "text" or one not in _NOTHING}
-        return {key: _plain(one) for key, one in told.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
+        kept = {key: item for key, item in value.items() if key == "text" or item not in _NOTHING}
+        return {key: _plain(item) for key, item in kept.items()}
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 _NOTHING: tuple[object, ...] = (None, "", (), {})
@@ -219,7 +219,7 @@ _NOTHING: tuple[object, ...] = (None, "", (), {})
 def codebook_of(release: Release, manifest: Mapping[str, Any]) -> Codebook:
     """The codebook of a release with this manifest: a function of what is handed out alone."""
     shown = {column.name: column for column in shown_columns(release.by_row or release) or ()}
-    treatments = {one.column: one for one in column_treatments(release)}
+    treatments = {treatment.column: treatment for treatment in column_treatments(release)}
     columns = tuple(
         _column(entry, manifest["form"], treatments.get(name), shown.get(name), release)
         for name, entry in ((entry["name"], entry) for entry in manifest["columns"])
@@ -268,11 +268,11 @@ def _column(
     kinds: dict[Kind, str] = {"value": ""}
     if shown is not None and not release.regions.exact:
         parts = _parts(release, shown)
-        every = [_label(name, part, release.schema, missing, codes) for part in parts]
-        kinds = {label.kind: label.text for label in sorted(every, key=_order, reverse=True)}
-        listed = (label for label in every if label.kind != "value")
-        told = (one for one in listed if len(every) <= MOST_LABELS or one.kind not in _PATTERNS)
-        labels = tuple(sorted(told, key=_order))
+        all_labels = [_label(name, part, release.schema, missing, codes) for part in parts]
+        kinds = {label.kind: label.text for label in sorted(all_labels, key=_order, reverse=True)}
+        unlisted = {"value"} if len(all_labels) <= MOST_LABELS else {"value", *_PATTERNS}
+        listed = (label for label in all_labels if label.kind not in unlisted)
+        labels = tuple(sorted(listed, key=_order))
     if "list" in entry or "several" in entry:
         separator = entry.get("list", "")
         kinds = {"list": JSON if separator == JSON else f"a{separator}b" if separator else ""}
@@ -293,7 +293,7 @@ def _column(
         entry.get("labels"),
         tuple(
             CellNotation(kind, example, means[kind], _USE[kind], _PATTERNS.get(kind))
-            for kind, example in sorted(kinds.items(), key=lambda one: _KINDS.index(one[0]))
+            for kind, example in sorted(kinds.items(), key=lambda entry: _KINDS.index(entry[0]))
         ),
         labels,
     )
@@ -394,7 +394,7 @@ def _analysis(
     release: Release, manifest: Mapping[str, Any], columns: Sequence[CodebookColumn]
 ) -> tuple[str, ...]:
     """How to reckon with it."""
-    described, kinds = release.regions, {n.kind for one in columns for n in one.notations}
+    described, kinds = release.regions, {n.kind for column in columns for n in column.notations}
     words = []
     if described.exact:
         words.append(
@@ -437,8 +437,8 @@ def _analysis(
         )
     words += [words_of_weights(entry) for entry in manifest["columns"] if entry["role"] == "weight"]
     words += [
-        f"{'; '.join(filter(None, [f'{name}: {one.words}', one.for_recipients]))}."
-        for name, one in sorted(release.perturbed.items())
+        f"{'; '.join(filter(None, [f'{name}: {change.words}', change.for_recipients]))}."
+        for name, change in sorted(release.perturbed.items())
     ]
     return tuple(words)
 
@@ -484,12 +484,12 @@ def _sure(release: Release, shown: Sequence[ShownColumn]) -> list[np.ndarray[Any
     regions = release.regions.each_region
     if regions is None:  # buckets show everybody's own values
         return [np.ones(len(release.groups)) for _ in shown]
-    each = []
+    sure = []
     for column, codes in zip(shown, regions.codes, strict=True):
         by_part = np.zeros(len(column.parts))
         by_part[np.flatnonzero(column.people)] = decided(column.used)
-        each.append(by_part[codes])
-    return each
+        sure.append(by_part[codes])
+    return sure
 
 
 def _in_words(share: float) -> str:

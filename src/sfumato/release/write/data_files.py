@@ -411,18 +411,18 @@ def _shown_codes(release: Release, table: Table) -> Iterator[tuple[Domain, Ints 
         cells = [parts[place] for place in occurring(codes, len(parts))]
         plain = [cell.values for cell in cells if isinstance(cell, ValueSet) and not cell.label]
         own = [domain.code(next(iter(values))) for values in plain if len(values) == 1]
-        told = [code for code in own if code is not None]
-        if domain.name in free and len(told) == len(cells):
-            yield domain, np.array(told)
+        shown_codes = [code for code in own if code is not None]
+        if domain.name in free and len(shown_codes) == len(cells):
+            yield domain, np.array(shown_codes)
 
 
 def _formula_cells(table: pa.Table, form: FileForm) -> Counter[str]:
     """Cells of a text file that spreadsheet programs take for formulas, by column."""
-    found: Counter[str] = Counter()
+    formulas: Counter[str] = Counter()
     for name, column in zip(table.schema.names, table.columns, strict=True):
         if form.is_text and pa.types.is_string(column.type):
-            found[name] = pc.sum(pc.match_substring_regex(column, _FORMULA)).as_py() or 0
-    return found
+            formulas[name] = pc.sum(pc.match_substring_regex(column, _FORMULA)).as_py() or 0
+    return formulas
 
 
 def _check_text(table: pa.Table, may_be_empty: Collection[str], form: FileForm) -> None:

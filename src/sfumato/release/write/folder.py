@@ -157,9 +157,9 @@ def write_folder(
             _write(private / key_name(old), old.hex())
             (private / key_name(old)).chmod(0o600)
         if report is not None:
-            told = report.published_as(*stamps_of(public / MANIFEST))
+            published_report = report.published_as(*stamps_of(public / MANIFEST))
             for ending in ("html", "json", "md"):
-                told.save(private / f"report.{ending}")
+                published_report.save(private / f"report.{ending}")
         if evidence.records is not None:
             _write_records(evidence.records.to_arrow(), private, parquet=form.is_columnar)
         if release.schema.rows == "unlinked":

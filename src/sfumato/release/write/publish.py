@@ -133,8 +133,8 @@ def _linked(release: Release, linked: LinkedRows, seed: int) -> pa.Table:
         cells_shown = shown_regions(parts, codes, declared.get(name))
         columns[name] = cells_shown.take(pa.array(codes[order]))
     for attribute, values in zip(rows.sensitive, shown, strict=True):
-        told = shown_values(attribute, values, None, declared.get(attribute.name))
-        columns[attribute.name] = told.take(pa.array(values[order]))
+        shown_cells = shown_values(attribute, values, None, declared.get(attribute.name))
+        columns[attribute.name] = shown_cells.take(pa.array(values[order]))
     return pa.table(columns)
 
 

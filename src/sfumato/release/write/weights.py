@@ -44,14 +44,14 @@ def told_of_weights(release: Release) -> dict[str, object]:
     """What a manifest says of the column of weights."""
     if release.schema.publish_weight != "group":
         return {"weights": "original", "warning": WARNING}
-    told: dict[str, object] = {"weights": "mean of the group", "sums_kept_to": 10 / 10**DIGITS}
+    entry: dict[str, object] = {"weights": "mean of the group", "sums_kept_to": 10 / 10**DIGITS}
     placement = release.placement
     if release.suppressed >= _MANY and placement is not None and release.population is not None:
         whole = placement.table.counts.either(in_memory=_in_memory, stored=_stored)
         published = float(release.population.sum())
         if published > 0:
-            told["times_for_suppressed"] = float(f"{whole / published:.3f}")
-    return told
+            entry["times_for_suppressed"] = float(f"{whole / published:.3f}")
+    return entry
 
 
 def _in_memory(counts: Counts) -> float:

@@ -326,10 +326,12 @@ def intersection_attack(
             cases,
             groups_of_people,
             [
-                np.bincount(groups.row, weights=mine, minlength=len(groups))
+                np.bincount(groups.row, weights=group_counts, minlength=len(groups))
                 if place in expected_of
                 else groups.sizes
-                for place, (mine, groups) in enumerate(zip(counts, shared.groups, strict=True))
+                for place, (group_counts, groups) in enumerate(
+                    zip(counts, shared.groups, strict=True)
+                )
             ],
             right,
             tuple(
@@ -408,13 +410,13 @@ def _correctly_located(
     attribute: str,
     people: Targets,
     scale: Scale | None,
-    found: Located,
+    located: Located,
     locate: str,
 ) -> float | None:
     """How often the nearest centroid is that of the right group; None where it cannot be told."""
     if not release.regions.centroids or release.placement is None or people.known is not None:
         return None
-    near = found if locate == "nearest" else find_groups(release, people, scale)
+    near = located if locate == "nearest" else find_groups(release, people, scale)
     share = TrueGroups(release, attribute, people).right(near, people.case)
     known = ~np.isnan(share)
     total = int(people.people[known].sum())

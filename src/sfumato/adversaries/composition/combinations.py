@@ -96,7 +96,10 @@ def _meets(name: str, masks: set[str]) -> set[str]:
     all_masks, new = set(masks), set(masks)
     while new:
         met = {
-            both for one in new for other in all_masks if (both := _meet(one, other)) is not None
+            both
+            for new_mask in new
+            for mask in all_masks
+            if (both := _meet(new_mask, mask)) is not None
         }
         new = met - all_masks
         all_masks |= new
@@ -108,11 +111,11 @@ def _meets(name: str, masks: set[str]) -> set[str]:
     return all_masks
 
 
-def _meet(one: str, other: str) -> str | None:
-    if len(one) != len(other):
+def _meet(left: str, right: str) -> str | None:
+    if len(left) != len(right):
         return None
     signs = []
-    for a, b in zip(one, other, strict=True):
+    for a, b in zip(left, right, strict=True):
         if a != b and "*" not in (a, b):
             return None
         signs.append(b if a == "*" else a)
@@ -189,16 +192,16 @@ def _parts(described: Description, name: str) -> Sequence[Region]:
 
 def _domain(name: str, regions: Regions, earlier: Sequence[Release]) -> Domain:
     """The values of a column to be tried: one of each class that no release tells apart."""
-    said = [
+    parts_by_release = [
         _parts(description, name)
         for description in (regions, *(release.regions for release in earlier))
     ]
-    said = [parts for parts in said if parts]
-    domain = examples(name, [part for parts in said for part in parts])
+    parts_by_release = [parts for parts in parts_by_release if parts]
+    domain = examples(name, [part for parts in parts_by_release for part in parts])
     classes = np.array(
         [
             value_classes(domain, parts, np.arange(len(parts), dtype=np.int32)).class_of
-            for parts in said
+            for parts in parts_by_release
         ]
     ).astype(np.int32)
     _, first = rank_rows(classes + 1, [int(row.max()) + 2 for row in classes])

@@ -173,8 +173,10 @@ class EarlierExposure:
     def alone(self) -> Ints:
         """The fewest values the earlier releases leave of each case by themselves."""
         cases = len(self.ends) - 1
-        every = np.arange(len(self.labels))
-        return self.fewest(np.array([0, len(every)]), every, np.array([0, cases]), np.arange(cases))
+        values = np.arange(len(self.labels))
+        return self.fewest(
+            np.array([0, len(values)]), values, np.array([0, cases]), np.arange(cases)
+        )
 
     def located_anywhere(self) -> Bools:
         """The cases that some earlier release locates."""
@@ -244,12 +246,14 @@ def _about(attribute: str | None, release: Release) -> str | None:
     return attribute if attribute in release.by_attribute else None
 
 
-def remembered(shared: SharedValues, found: Sequence[Located], cases: int) -> EarlierExposure:
+def remembered(
+    shared: SharedValues, located_by_release: Sequence[Located], cases: int
+) -> EarlierExposure:
     """What the earlier releases show of each case; `shared` has the new groups first."""
     from sfumato.adversaries.composition.kernel import remember  # its compiler loads slowly
 
-    words = max(1, -(-len(found) // 64))
-    if not found:
+    words = max(1, -(-len(located_by_release) // 64))
+    if not located_by_release:
         none = np.zeros(0, dtype=np.int64)
         located = np.zeros((cases, words), dtype=np.uint64)
         return EarlierExposure(
@@ -258,7 +262,7 @@ def remembered(shared: SharedValues, found: Sequence[Located], cases: int) -> Ea
     before = SharedValues(
         shared.attribute, shared.labels, shared.numbers[1:], shared.groups[1:], ()
     )
-    laid = stack(before, found)
+    laid = stack(before, located_by_release)
     shows = np.concatenate([group.data for group in before.groups]) > 0
     ends, values, shown_by, located = remember(
         laid.indptr,

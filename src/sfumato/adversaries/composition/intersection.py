@@ -125,12 +125,12 @@ def common_attribute(releases: Sequence[Release], sensitive: str | None = None) 
                     f"{did_you_mean(sensitive, release.schema.sensitive)}"
                 )
         return sensitive
-    every = [list(filter(None, release.by_attribute)) for release in releases]
-    common = [name for name in every[0] if all(name in names for names in every)]
+    attributes = [list(filter(None, release.by_attribute)) for release in releases]
+    common = [name for name in attributes[0] if all(name in names for names in attributes)]
     if not common:
         listed = "; ".join(
             f"{release.label} has {', '.join(names) or 'none'}"
-            for release, names in zip(releases, every, strict=True)
+            for release, names in zip(releases, attributes, strict=True)
         )
         raise InputError(
             f"the releases have no sensitive attribute in common ({listed}); rename the columns "
@@ -150,35 +150,35 @@ def _shown(groups: Groups) -> tuple[str, ...]:
 
 
 def _alone(shown: Sequence[Sequence[str]], place: int) -> tuple[str, ...]:
-    others = {label for other, mine in enumerate(shown) if other != place for label in mine}
+    others = {label for release, labels in enumerate(shown) if release != place for label in labels}
     return tuple(label for label in shown[place] if label not in others)
 
 
 def _refuse_strangers(name: str, sources: Sequence[tuple[str, Groups]]) -> None:
     for place, (label, groups) in enumerate(sources):
-        for other, theirs in sources[:place]:
-            here, there = _shown(groups), _shown(theirs)
+        for other_label, other_groups in sources[:place]:
+            here, there = _shown(groups), _shown(other_groups)
             if here and there and not set(here) & set(there):
                 raise InputError(
-                    f"{other} and {label} share no value of {name!r}: {name_some(there)} against "
-                    f"{name_some(here)}; write the same labels in both"
+                    f"{other_label} and {label} share no value of {name!r}: {name_some(there)} "
+                    f"against {name_some(here)}; write the same labels in both"
                 )
 
 
 def _refuse_spellings(name: str, labels: Sequence[str], shown: Sequence[Sequence[str]]) -> None:
-    for one in range(len(shown)):
-        for other in range(one):
-            mine, theirs = set(shown[one]), set(shown[other])
-            plain = {_plain(label): label for label in theirs - mine}
+    for later in range(len(shown)):
+        for earlier in range(later):
+            later_labels, earlier_labels = set(shown[later]), set(shown[earlier])
+            plain = {_plain(label): label for label in earlier_labels - later_labels}
             twins = [
                 f"{plain[_plain(label)]!r} and {label!r}"
-                for label in sorted(mine - theirs)
+                for label in sorted(later_labels - earlier_labels)
                 if _plain(label) in plain
             ]
             if twins:
                 raise InputError(
-                    f"{name!r} is spelt differently in {labels[other]} and "
-                    f"{labels[one]}: {', '.join(twins[:5])}; write the same labels in both"
+                    f"{name!r} is spelt differently in {labels[earlier]} and "
+                    f"{labels[later]}: {', '.join(twins[:5])}; write the same labels in both"
                 )
 
 
@@ -338,34 +338,36 @@ class Stacked:
     units: Ints
 
 
-def stack(shared: SharedValues, found: Sequence[Located]) -> Stacked:
+def stack(shared: SharedValues, located: Sequence[Located]) -> Stacked:
     """Lay releases out for compiled code, values by their shared numbers."""
     groups = shared.groups
     stored = offsets_of([len(group.data) for group in groups])
     before = offsets_of([len(group) for group in groups])
-    placed = offsets_of([len(placement.groups) for placement in found])
-    cases = len(found[0].indptr) - 1
+    placed = offsets_of([len(placement.groups) for placement in located])
+    cases = len(located[0].indptr) - 1
     indptr = [group.indptr[1:] + start for group, start in zip(groups, stored, strict=False)]
     codes = [number[group.indices] for group, number in zip(groups, shared.numbers, strict=True)]
-    begins = [placement.indptr[1:] + start for placement, start in zip(found, placed, strict=False)]
-    where = [placement.groups + start for placement, start in zip(found, before, strict=False)]
+    begins = [
+        placement.indptr[1:] + start for placement, start in zip(located, placed, strict=False)
+    ]
+    where = [placement.groups + start for placement, start in zip(located, before, strict=False)]
     return Stacked(
         np.concatenate([[0], *indptr]).astype(np.int64),
         np.concatenate(codes).astype(np.int64),
         np.concatenate([[0], *begins]).astype(np.int64),
         np.concatenate(where).astype(np.int64),
-        np.arange(len(found))[:, None] * cases + np.arange(cases),
+        np.arange(len(located))[:, None] * cases + np.arange(cases),
     )
 
 
 def intersect_cases(
-    shared: SharedValues, found: Sequence[Located], masses: Sequence[Floats], tilt: Floats
+    shared: SharedValues, located: Sequence[Located], masses: Sequence[Floats], tilt: Floats
 ) -> IntersectedCases:
     """Intersect what the located groups of every case show; masses are per stored count."""
     from sfumato.adversaries.composition.kernel import intersect  # its compiler loads slowly
 
-    laid = stack(shared, found)
-    there = np.array([np.diff(placement.indptr) > 0 for placement in found])
+    laid = stack(shared, located)
+    there = np.array([np.diff(placement.indptr) > 0 for placement in located])
     weights = np.concatenate(masses).astype(np.float64)
     counted, ends, values, posterior = intersect(
         laid.indptr, laid.codes, weights, laid.begins, laid.groups, laid.units, tilt
@@ -395,8 +397,8 @@ def prior_weights(shared: SharedValues, prior: Prior, counts: Sequence[Floats]) 
     if isinstance(prior, Uniform):
         return np.ones(len(shared.labels))
     counted = np.zeros(len(shared.labels))
-    for groups, number, mine in zip(shared.groups, shared.numbers, counts, strict=True):
-        np.add.at(counted, number[groups.indices], mine)
+    for groups, number, group_counts in zip(shared.groups, shared.numbers, counts, strict=True):
+        np.add.at(counted, number[groups.indices], group_counts)
     if isinstance(prior, Pooled):
         return counted
     weights = np.zeros(len(shared.labels))

@@ -77,11 +77,11 @@ def remember(
 
 
 @inner
-def _within(one: Words, other: Words) -> bool:
+def _within(subset: Words, superset: Words) -> bool:
     """Whether every bit of one is set in the other."""
     missing = np.uint64(0)
-    for word in range(len(one)):
-        missing |= one[word] & ~other[word]
+    for word in range(len(subset)):
+        missing |= subset[word] & ~superset[word]
     return bool(missing == 0)
 
 
@@ -102,18 +102,18 @@ def fewest(
     least = np.empty(len(members), np.int64)
     by_all = np.zeros(len(members), np.bool_)
     mark = np.full(width, -1, np.int64)
-    mine = np.empty(width, np.int64)
+    common = np.empty(width, np.int64)
     for g in range(len(indptr) - 1):
         shown = indptr[g + 1] - indptr[g]
         for stored in range(indptr[g], indptr[g + 1]):
             mark[codes[stored]] = g
         for place in range(begins[g], begins[g + 1]):
             i = members[place]
-            everywhere, some = 0, 0
+            everywhere, shared = 0, 0
             for known in range(ends[i], ends[i + 1]):
                 if mark[values[known]] == g:
-                    mine[some] = known
-                    some += 1
+                    common[shared] = known
+                    shared += 1
                     if _within(located[i], shown_by[known]):
                         everywhere += 1
             if everywhere > 0:
@@ -122,10 +122,10 @@ def fewest(
                 continue
             # Nobody is in all of them: the choice that leaves the fewest, or the group alone.
             best = shown
-            for one in range(some):
+            for choice in range(shared):
                 fits = 0
-                for other in range(some):
-                    if _within(shown_by[mine[one]], shown_by[mine[other]]):
+                for other in range(shared):
+                    if _within(shown_by[common[choice]], shown_by[common[other]]):
                         fits += 1
                 best = min(best, fits)
             least[place] = best
@@ -140,16 +140,16 @@ def left_at_most(
     most = np.empty(len(cases), np.int64)
     for place in range(len(cases)):
         first, last = ends[cases[place]], ends[cases[place] + 1]
-        mine = -1
+        own_place = -1
         for known in range(first, last):
             if values[known] == own[place]:
-                mine = known
-        if mine < 0:  # no earlier release shows her value: they may all be about others
+                own_place = known
+        if own_place < 0:  # no earlier release shows her value: they may all be about others
             most[place] = width
             continue
         fits = 0
         for other in range(first, last):
-            if _within(shown_by[mine], shown_by[other]):
+            if _within(shown_by[own_place], shown_by[other]):
                 fits += 1
         most[place] = fits
     return most

@@ -149,12 +149,12 @@ class ExpectedCounts:
         place = np.ravel_multi_index(tuple(regions.codes), sizes) if len(groups) else []
         counts[place] = groups.dense() if len(groups) else 0
         codes = np.array(np.unravel_index(np.arange(cells), sizes), dtype=np.int32)
-        every = NoisyCells(regions.columns, regions.parts, codes)
+        all_cells = NoisyCells(regions.columns, regions.parts, codes)
         seen = Groups(np.ones_like(counts), groups.values, attribute=attribute, case="single")
         read = replace(
             release,
             counted_groups={attribute: seen},
-            regions=every,
+            regions=all_cells,
             made=ReadFrom(guarantee=release.guarantee),
         )
         return cls(read, noise.expected(counts, noise.lowered(counts)).ravel())

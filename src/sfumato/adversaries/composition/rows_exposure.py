@@ -60,9 +60,14 @@ class RowsExposure(EarlierExposure):
 
     def only(self, releases: Iterable[int]) -> RowsExposure:
         bits = [release * self.block + place for release in releases for place in range(self.block)]
-        some = super().only(bits)
+        exposure = super().only(bits)
         return RowsExposure(
-            some.labels, some.ends, some.values, some.shown_by, some.located, block=self.block
+            exposure.labels,
+            exposure.ends,
+            exposure.values,
+            exposure.shown_by,
+            exposure.located,
+            block=self.block,
         )
 
     @cached_property
@@ -222,14 +227,14 @@ def _alike(counts: Counts, attribute: int, knows: int | Literal["all"]) -> tuple
     )
     if choices > _MOST_CHOICES:
         return offsets_of(sizes), order  # who knows fewer of them may be exposed: `exposed`
-    some = [
+    row_sets = [
         choice
         for rows in np.split(order, np.cumsum(sizes)[:-1])
         for known in range(2, min(len(rows), knows) + 1)
         for choice in combinations(rows.tolist(), known)
     ]
-    lengths = np.array([len(choice) for choice in some], dtype=np.int64)
-    return offsets_of(lengths), np.array(list(chain.from_iterable(some)), dtype=np.int64)
+    lengths = np.array([len(choice) for choice in row_sets], dtype=np.int64)
+    return offsets_of(lengths), np.array(list(chain.from_iterable(row_sets)), dtype=np.int64)
 
 
 def _expose_sets(
@@ -245,7 +250,7 @@ def _expose_sets(
     laid = [
         _Laid.of(shared, place, where, owner, case) for place, where in enumerate(located, start=1)
     ]
-    block = max([1, *(int(one.nth.max(initial=0)) + 1 for one in laid)])
+    block = max([1, *(int(release_rows.nth.max(initial=0)) + 1 for release_rows in laid)])
     if len(laid) * block * max(total, 1) > _MOST:
         raise ResourceError(
             "people have too many rows that say the same, in too many releases, to judge them "

@@ -116,7 +116,7 @@ def values_left(confidence: float) -> int:
 def summarize(
     people: Targets,
     cases: IntersectedCases,
-    found: Sequence[Located],
+    located_by_release: Sequence[Located],
     sizes: Sequence[Ints | Floats],
     right: Floats | None,
     correctly_located: tuple[float | None, ...],
@@ -153,8 +153,8 @@ def summarize(
         after=mean(cases.after),
         drop=mean(cases.fewest - cases.after),
         group_size=tuple(
-            mean(_sums(mine[located.groups], located.indptr))
-            for located, mine in zip(found, sizes, strict=True)
+            mean(_sums(group_people[located.groups], located.indptr))
+            for located, group_people in zip(located_by_release, sizes, strict=True)
         ),
         correctly_located=correctly_located,
         partly_known=people.partly_known,

@@ -69,7 +69,7 @@ class TrueGroups:
         indptr = offsets_of(group >= 0)
         return Located(indptr, group[group >= 0])
 
-    def right(self, found: Located, case: Ints) -> Floats:
+    def right(self, placement: Located, case: Ints) -> Floats:
         """For each row, the share of its people whose own group is among those found; NaN if
         nobody of its values is published."""
         combinations = len(self.bounds) - 1
@@ -78,8 +78,8 @@ class TrueGroups:
         held = np.bincount(owner[kept], weights=self.n[kept], minlength=combinations)
         # Each row's combination against each row's case: pairs that occur, once.
         pairs, row = np.unique(np.vstack([self.known, case]), axis=1, return_inverse=True)
-        located = found.take(pairs[1])
-        width = int(max(self.groups.max(initial=0), found.groups.max(initial=0))) + 1
+        located = placement.take(pairs[1])
+        width = int(max(self.groups.max(initial=0), placement.groups.max(initial=0))) + 1
         true, piece = np.unique(owner[kept] * width + self.groups[kept], return_inverse=True)
         people = np.append(np.bincount(piece, weights=self.n[kept], minlength=len(true)), 0)
         asked = np.repeat(pairs[0], np.diff(located.indptr)) * width + located.groups
@@ -103,8 +103,8 @@ def _placement(release: Release) -> Placement:
 def _match(pairs: list[tuple[Domain, Codes]], asked: list[tuple[Domain, Codes]]) -> Ints:
     """Number the combinations of the table's tuples and of the targets' rows together."""
     rows, sizes = [], []
-    for (domain, codes), (theirs, row) in zip(pairs, asked, strict=True):
-        known = [domain.code(value) for value in theirs.values]
+    for (domain, codes), (target_domain, row) in zip(pairs, asked, strict=True):
+        known = [domain.code(value) for value in target_domain.values]
         numbers = np.array([len(domain) if code is None else code for code in known], np.int32)
         rows.append(np.concatenate([codes, numbers[row]]))
         sizes.append(len(domain) + 1)

@@ -179,13 +179,13 @@ class Acquainted:
         least = minima_bounds(groups, targets, points, case)
         before = _without_release(groups, targets, points, case)
         moves, reached = Moves(groups), Moves(groups)
-        for block, most, found in certainties(groups, targets, points, case, least):
+        for block, most, attained in certainties(groups, targets, points, case, least):
             rows = np.repeat(np.arange(block.start, block.stop), len(targets))
             asked = np.tile(targets, block.stop - block.start)
             expected = np.tile(before, block.stop - block.start)
             moves.see(rows, asked, expected, most.ravel())
-            if found is not most:
-                reached.see(rows, asked, expected, found.ravel())
+            if attained is not most:
+                reached.see(rows, asked, expected, attained.ravel())
         if case == "lists":
             moves.worst = _bounded(moves.worst, reached.worst)
             moves.surest = _bounded(moves.surest, reached.surest)
@@ -219,14 +219,14 @@ class AcquaintedWithRows:
         targets = np.asarray(self.targets, dtype=np.int64)
         points = np.tile(np.asarray(self.known, dtype=np.int64), (len(targets), 1))
         name, knows = groups.attribute or "the sensitive value", words(self.known, "lists")
-        found = rows_breach(release, groups, targets, points)
-        if found is None:
+        breach = rows_breach(release, groups, targets, points)
+        if breach is None:
             return [Threat(NAME, knows, f"{name}: {_WHOSE}", name, status="not_measured")]
         before = before_release(release, groups, targets, points)
         moves, many = Moves(groups), len(groups)
         rows = np.repeat(np.arange(many), len(targets))
-        moves.see(rows, np.tile(targets, many), np.tile(before, many), found.certainty.ravel())
-        if not found.exact.all():
+        moves.see(rows, np.tile(targets, many), np.tile(before, many), breach.certainty.ravel())
+        if not breach.exact.all():
             moves.worst = _bounded(moves.worst, None)
             moves.surest = _bounded(moves.surest, None)
             moves.surest_moved = _bounded(moves.surest_moved, None)
@@ -245,11 +245,11 @@ def _without_release(groups: Groups, targets: Ints, points: Ints, case: Case) ->
     return believed
 
 
-def _bounded(told: BeliefChange | None, reached: BeliefChange | None) -> BeliefChange | None:
+def _bounded(change: BeliefChange | None, reached: BeliefChange | None) -> BeliefChange | None:
     """A belief, and whether facts that were found make her believe it."""
-    if told is None or (reached is not None and reached.after == told.after):
-        return told
-    return replace(told, at_most=True)
+    if change is None or (reached is not None and reached.after == change.after):
+        return change
+    return replace(change, at_most=True)
 
 
 def words(known: Known, case: Case) -> str:
@@ -267,8 +267,8 @@ def words(known: Known, case: Case) -> str:
     return ", ".join(parts)
 
 
-def _some(number: int, one: str, several: str = "") -> str:
-    return f"one {one}" if number == 1 else f"{number:,} {several or one + 's'}"
+def _some(number: int, singular: str, several: str = "") -> str:
+    return f"one {singular}" if number == 1 else f"{number:,} {several or singular + 's'}"
 
 
 def _stand_ins(groups: Groups) -> Iterator[Acquaintance]:

@@ -218,17 +218,17 @@ class _Question:
 
     def _placements(self, keys: Sequence[_Key]) -> list[tuple[int, ...]]:
         """Every way to put the people into groups that they fit and that have room for them."""
-        rooms, what = [self.seen[key] for key in keys], self._placed
+        rooms, noun = [self.seen[key] for key in keys], self._placed
         if prod(len(room) for room in rooms) > MOST_PLACEMENTS:
             raise ResourceError(
-                f"the {len(keys)} {what} fit so many groups that more than {MOST_PLACEMENTS:,} "
+                f"the {len(keys)} {noun} fit so many groups that more than {MOST_PLACEMENTS:,} "
                 "ways to place them would have to be gone through; tell more of their "
                 "quasi-identifiers, or know of fewer people"
             )
         placements = [placed for placed in product(*rooms) if have_room(placed, rooms)]
         if not placements:
             raise InputError(
-                f"the release has not so many {what}: {len(keys)} that are told apart are of a "
+                f"the release has not so many {noun}: {len(keys)} that are told apart are of a "
                 "group, or of a description, that has fewer"
             )
         return placements
@@ -239,8 +239,8 @@ class _Question:
 
     def _keys(self, person: Person) -> list[_Key]:
         """Whatever of somebody is placed by itself, by which `seen` knows where it may be."""
-        who = self.known.identity(person)
-        if (who, 0) not in self.seen:
+        identity = self.known.identity(person)
+        if (identity, 0) not in self.seen:
             whole = self.known.told_by_record(person)
             units = self.place.units(self.known.rows(person), whole=whole)
             rooms = [self.place.fitting(unit) for unit in units]
@@ -250,5 +250,5 @@ class _Question:
                 raise InputError(
                     f"{name_of(person)} fits no group of the release: nobody there is so described"
                 )
-            self.seen.update({(who, nth): room for nth, room in enumerate(shown)})
-        return [key for key in self.seen if key[0] == who]
+            self.seen.update({(identity, nth): room for nth, room in enumerate(shown)})
+        return [key for key in self.seen if key[0] == identity]

@@ -460,19 +460,21 @@ def nearest(groups: Groups, target: int, point: Ints, case: Case, least: Floats)
     for start, stop in groups.blocks():
         block = factor_bounds(groups, [target], [point], case, start, stop).least[:, 0]
         for factor in range(5):
-            some = start + np.flatnonzero(block[:, factor] <= limits[factor])
-            kept[factor].append(_distinct(_shapes(groups, some, target, int(point[0]), case)))
+            nearest_groups = start + np.flatnonzero(block[:, factor] <= limits[factor])
+            kept[factor].append(
+                _distinct(_shapes(groups, nearest_groups, target, int(point[0]), case))
+            )
     return {factor: _distinct(np.concatenate(kept[factor])) for factor in range(5)}
 
 
-def _shapes(groups: Groups, some: Ints, target: int, facts: int, case: Case) -> Ints:
+def _shapes(groups: Groups, group_numbers: Ints, target: int, facts: int, case: Case) -> Ints:
     if case == "lists":
         from sfumato.adversaries.skyline.whole_lists import MOST_LOOKS, spared_lists, stored
 
-        return spared_lists(stored(groups), some, target, np.array([facts]), MOST_LOOKS)[0]
+        return spared_lists(stored(groups), group_numbers, target, np.array([facts]), MOST_LOOKS)[0]
     from sfumato.adversaries.skyline.few_groups import shapes_of
 
-    return shapes_of(groups, some, target, min(facts, groups.width))
+    return shapes_of(groups, group_numbers, target, min(facts, groups.width))
 
 
 def _distinct(shapes: Ints) -> Ints:

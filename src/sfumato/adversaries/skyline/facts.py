@@ -296,8 +296,8 @@ def _statements(text: str) -> Iterator[Statement]:
     if text.lower().startswith("not "):
         yield Lacks(TARGET, text[4:])
     for verb in _VERBS:
-        for who, value in _splits(text, verb):
-            yield (Has if verb == "has" else Lacks)(who, value)
+        for person, value in _splits(text, verb):
+            yield (Has if verb == "has" else Lacks)(person, value)
 
 
 def _splits(text: str, words: str) -> Iterator[tuple[str, str]]:

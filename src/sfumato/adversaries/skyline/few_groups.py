@@ -59,30 +59,30 @@ def fill(
     _spent += time.perf_counter() - began
 
 
-def shapes_of(groups: Groups, some: Ints, target: int, most: int) -> Ints:
+def shapes_of(groups: Groups, group_numbers: Ints, target: int, most: int) -> Ints:
     """All that the closed forms read of some groups: n, a, `most` other counts."""
     if len(groups.data) <= _MOST_CELLS and _spent < _PATIENCE:
-        return shapes(groups, some, target, most)
+        return shapes(groups, group_numbers, target, most)
     from sfumato.adversaries.skyline import kernel
 
     stored = (groups.indptr, groups.indices, groups.data, groups.sizes)
-    return kernel.shapes(*stored, some, target, most)
+    return kernel.shapes(*stored, group_numbers, target, most)
 
 
-def shapes(groups: Groups, some: Ints, target: int, most: int) -> Ints:
+def shapes(groups: Groups, group_numbers: Ints, target: int, most: int) -> Ints:
     """The same in NumPy."""
     global _spent
     began = time.perf_counter()
-    out = np.zeros((len(some), 2 + most), dtype=np.int64)
+    out = np.zeros((len(group_numbers), 2 + most), dtype=np.int64)
     having = np.zeros(len(groups), dtype=np.int64)
     cell = np.flatnonzero(groups.indices == target)
     having[groups.row[cell]] = groups.data[cell]
-    out[:, 0], out[:, 1] = groups.sizes[some], having[some]
-    if most == 0 or not len(some) or not len(groups.data):
+    out[:, 0], out[:, 1] = groups.sizes[group_numbers], having[group_numbers]
+    if most == 0 or not len(group_numbers) or not len(groups.data):
         return out
     place = np.arange(most + 1)
-    there = place < groups.distinct[some][:, None]
-    where = np.minimum(groups.indptr[some][:, None] + place, len(groups.data) - 1)
+    there = place < groups.distinct[group_numbers][:, None]
+    where = np.minimum(groups.indptr[group_numbers][:, None] + place, len(groups.data) - 1)
     largest = np.where(there, groups.descending[where], 0)
     own = (largest == out[:, 1, None]) & there  # the target itself, or one as frequent
     first = np.where(own.any(axis=1), own.argmax(axis=1), most + 1)

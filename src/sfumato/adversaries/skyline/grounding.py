@@ -120,8 +120,8 @@ class Grounding:
         }
         learnt = [part for part in (self._about_target(), self._about_others(where)) if part]
         if self.family is not None:
-            who = "one of the family" if self.members == 1 else f"any of {self.members:,} relatives"
-            learnt.append(f"that the target has it if {who} {where[self.family]} has")
+            kin = "one of the family" if self.members == 1 else f"any of {self.members:,} relatives"
+            learnt.append(f"that the target has it if {kin} {where[self.family]} has")
         knows = _joined(learnt) if learnt else "nothing but the release"
         return (
             f"Looking for {self.value!r}, somebody whose target is in {name(self.target)} and who "
@@ -147,8 +147,8 @@ class Grounding:
         listed = ", ".join(f"{n:,} with {value!r}" for value, n in self.known_values[:10])
         more = len(self.known_values) - 10
         rest = f" and {more} more values" if more > 0 else ""
-        who = "value of one other" if alone else f"values of {self.people:,} others"
-        return f"the {who} {where} ({listed}{rest})"
+        values = "value of one other" if alone else f"values of {self.people:,} others"
+        return f"the {values} {where} ({listed}{rest})"
 
 
 def worst_grounding(
@@ -189,12 +189,12 @@ def ground(groups: Groups, target: int, point: tuple[int, int, int], case: Case)
     apart = float(least[BARE] * least[KIN_AIDED])
     beside = float(least[AIDED] * least[KIN])
     if least[OWN] <= min(apart, beside) * _TIE:
-        his = known = family = where[OWN]
+        own_group = known = family = where[OWN]
     elif apart <= beside:
-        his, known, family = where[BARE], where[KIN_AIDED], where[KIN_AIDED]
+        own_group, known, family = where[BARE], where[KIN_AIDED], where[KIN_AIDED]
     else:
-        his, known, family = where[AIDED], where[AIDED], where[KIN]
-    grounding = _tell(groups, target, point, case, 1 / (1 + against), his, known, family)
+        own_group, known, family = where[AIDED], where[AIDED], where[KIN]
+    grounding = _tell(groups, target, point, case, 1 / (1 + against), own_group, known, family)
     return replace(grounding, at_most=bool(bounds.at_most[0]))
 
 
@@ -229,28 +229,28 @@ def _tell(
     point: tuple[int, int, int],
     case: Case,
     confidence: float,
-    his: int,
+    own_group: int,
     known: int,
     family: int,
 ) -> Grounding:
     most, k, m = point
     value = groups.values[target]
-    facts = _facts(groups, his, target, most, case)
-    people = min(k, _without(groups, known, value, facts if known == his else (), case))
+    facts = _facts(groups, own_group, target, most, case)
+    people = min(k, _without(groups, known, value, facts if known == own_group else (), case))
     # Somebody of the group must be the target, if it is his; known people are not the family.
-    room = int(groups.sizes[family]) - int(family == his) - (people if known == family else 0)
-    own = factor_bounds(groups, [target], [point], case, his, his + 1).least
+    room = int(groups.sizes[family]) - int(family == own_group) - (people if known == family else 0)
+    own = factor_bounds(groups, [target], [point], case, own_group, own_group + 1).least
     settled = own[0, 0, AIDED] == 0.0
-    members = 0 if settled and known == his else min(m, room)
+    members = 0 if settled and known == own_group else min(m, room)
     values: tuple[tuple[str, int], ...] = ()
     if case == "single":
-        values = _values(groups, known, {value, *(facts if known == his else ())}, people)
+        values = _values(groups, known, {value, *(facts if known == own_group else ())}, people)
     return Grounding(
         value,
         point,
         case,
         confidence,
-        his,
+        own_group,
         facts,
         known if people else None,
         people,
@@ -269,7 +269,7 @@ def _facts(groups: Groups, group: int, target: int, most: int, case: Case) -> tu
         return tuple(groups.values[code] for code in codes)
     others = groups.counts_of(group)
     del others[groups.values[target]]
-    ranked = sorted(others, key=lambda one: (-others[one], groups.values.index(one)))
+    ranked = sorted(others, key=lambda label: (-others[label], groups.values.index(label)))
     return tuple(ranked[:most])
 
 
@@ -279,9 +279,9 @@ def _having(groups: Groups, group: int, value: str, case: Case) -> int:
         return groups.counts_of(group).get(value, 0)
     from sfumato.adversaries.skyline.whole_lists import MOST_LOOKS, spared_lists, stored
 
-    some, none = np.array([group]), np.zeros(0, dtype=np.int64)
+    only_group, none = np.array([group]), np.zeros(0, dtype=np.int64)
     code = groups.values.index(value)
-    return int(spared_lists(stored(groups), some, code, none, MOST_LOOKS)[0][0, 1])
+    return int(spared_lists(stored(groups), only_group, code, none, MOST_LOOKS)[0][0, 1])
 
 
 def _without(groups: Groups, group: int, value: str, facts: tuple[str, ...], case: Case) -> int:
@@ -298,7 +298,7 @@ def _values(groups: Groups, group: int, but: set[str], people: int) -> tuple[tup
     """Values of so many people of a group, the most frequent first."""
     left = {label: n for label, n in groups.counts_of(group).items() if label not in but}
     listed: list[tuple[str, int]] = []
-    for value in sorted(left, key=lambda one: (-left[one], groups.values.index(one))):
+    for value in sorted(left, key=lambda label: (-left[label], groups.values.index(label))):
         taken = min(left[value], people - sum(n for _, n in listed))
         if taken:
             listed.append((value, taken))

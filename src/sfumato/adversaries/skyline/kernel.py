@@ -98,26 +98,26 @@ def leading(data: Ints, low: int, high: int, top: Ints, tally: Ints) -> int:
     Most groups hold small counts, which are tallied in `tally` (all zero, and left so): several
     times faster than sorting them.
     """
-    found, room, most = 0, len(top), 0
+    filled, room, most = 0, len(top), 0
     for place in range(low, high):
         count = data[place]
         if count < len(tally):
             tally[np.uint64(count)] += 1  # unsigned: Numba need not look for negative places
             most = max(most, count)
-        elif found < room or count > top[found - 1]:
-            at = found if found < room else room - 1
+        elif filled < room or count > top[filled - 1]:
+            at = filled if filled < room else room - 1
             while at > 0 and top[at - 1] < count:
                 top[at] = top[at - 1]
                 at -= 1
             top[at] = count
-            found = min(found + 1, room)
+            filled = min(filled + 1, room)
     while most > 0:
-        for _ in range(min(tally[np.uint64(most)], room - found)):
-            top[found] = most
-            found += 1
+        for _ in range(min(tally[np.uint64(most)], room - filled)):
+            top[filled] = most
+            filled += 1
         tally[np.uint64(most)] = 0
         most -= 1
-    return found
+    return filled
 
 
 @inner
@@ -136,9 +136,9 @@ def by_target(targets: Ints, width: int) -> tuple[Ints, Ints]:
 
 
 @inner
-def add_up(top: Ints, found: int, n: int, case: int, summed: Ints, spared: Floats) -> None:
+def add_up(top: Ints, filled: int, n: int, case: int, summed: Ints, spared: Floats) -> None:
     """Of the i largest counts: their sum, and the product of (n - count) / n, for every i."""
-    for place in range(found):
+    for place in range(filled):
         summed[place + 1] = summed[place] + top[place]
         if case == SET:
             spared[place + 1] = spared[place] * ((n - top[place]) / n)
@@ -146,14 +146,14 @@ def add_up(top: Ints, found: int, n: int, case: int, summed: Ints, spared: Float
 
 @inner
 def beside(
-    a: int, facts: int, n: int, top: Ints, found: int, case: int, summed: Ints, spared: Floats
+    a: int, facts: int, n: int, top: Ints, filled: int, case: int, summed: Ints, spared: Floats
 ) -> tuple[int, float]:
     """The same of the l largest counts beside the target's own, a."""
     if facts == 0:
         return 0, 1.0
-    if facts < found and a < top[facts]:
+    if facts < filled and a < top[facts]:
         return summed[facts], spared[facts]
-    most = min(facts + 1, found)  # the target is among the l + 1 largest: leave it out
+    most = min(facts + 1, filled)  # the target is among the l + 1 largest: leave it out
     return summed[most] - a, spared[most] / ((n - a) / n) if case == SET and a < n else 1.0
 
 
@@ -203,14 +203,14 @@ def fill(
     for g in range(start, stop):
         low, high, n = indptr[g], indptr[g + 1], sizes[g]
         row = 0 if reduce else g - start
-        found = leading(data, low, high, top, tally) if longest > 0 else 0
-        add_up(top, found, n, case, summed, spared)
+        filled = leading(data, low, high, top, tally) if longest > 0 else 0
+        add_up(top, filled, n, case, summed, spared)
         for at in range(low, high):
             target, a = indices[at], data[at]
             for column in range(first[target], first[target + 1]):
                 p = columns[column]
                 facts, k, m = points[p, L], points[p, K], points[p, M]
-                others, share = beside(a, facts, n, top, found, case, summed, spared)
+                others, share = beside(a, facts, n, top, filled, case, summed, spared)
                 remember(n, a, k, m, case, seen[p], kins[p])
                 place = a % SEEN
                 alone, with_k, one_more = kins[p, place, 0], kins[p, place, 1], kins[p, place, 2]
@@ -262,7 +262,7 @@ def scan(
     summed, spared = np.zeros(room + 1, np.int64), np.ones(room + 1, np.float64)
     seen, kins = np.zeros((SEEN, 2), np.int64), np.empty((SEEN, 3))
     own, bare, with_k, aided, alone = out[OWN], out[BARE], out[KIN_AIDED], out[AIDED], out[KIN]
-    found = level = 0
+    filled = level = 0
     for g in range(start, stop):
         low, high, n = indptr[g], indptr[g + 1], sizes[g]
         at = place_of(target, indices, low, high)
@@ -285,10 +285,10 @@ def scan(
                 and doubt(n, a, NOBODY, most, share, case) >= bare
             ):
                 continue
-            found = leading(data, low, high, top, tally)
-            level = top[min(facts, found) - 1]
-            add_up(top, found, n, case, summed, spared)
-        others, share = beside(a, facts, n, top, found, case, summed, spared)
+            filled = leading(data, low, high, top, tally)
+            level = top[min(facts, filled) - 1]
+            add_up(top, filled, n, case, summed, spared)
+        others, share = beside(a, facts, n, top, filled, case, summed, spared)
         doubt_k = doubt(n, a, k, others, share, case)
         bare = min(bare, doubt(n, a, NOBODY, others, share, case))
         aided, own = min(aided, doubt_k), min(own, doubt_k * one_more if doubt_k > 0.0 else 0.0)
@@ -297,19 +297,25 @@ def scan(
 
 @kernel
 def shapes(
-    indptr: Ints, indices: Codes, data: Ints, sizes: Ints, some: Ints, target: int, most: int
+    indptr: Ints,
+    indices: Codes,
+    data: Ints,
+    sizes: Ints,
+    group_numbers: Ints,
+    target: int,
+    most: int,
 ) -> Ints:
     """All that the closed forms read of some groups: n, a, `most` other counts."""
-    out = np.zeros((len(some), 2 + most), np.int64)
+    out = np.zeros((len(group_numbers), 2 + most), np.int64)
     top, tally = np.empty(most + 1, np.int64), np.zeros(TALLIED, np.int64)
-    for row in range(len(some)):
-        low, high = indptr[some[row]], indptr[some[row] + 1]
-        out[row, 0] = sizes[some[row]]
+    for row in range(len(group_numbers)):
+        low, high = indptr[group_numbers[row]], indptr[group_numbers[row] + 1]
+        out[row, 0] = sizes[group_numbers[row]]
         for at in range(low, high):
             if indices[at] == target:
                 out[row, 1] = data[at]
-        a, found, to = out[row, 1], leading(data, low, high, top, tally), 2
-        for place in range(found):
+        a, filled, to = out[row, 1], leading(data, low, high, top, tally), 2
+        for place in range(filled):
             if top[place] == a:  # the target itself, or one as frequent
                 a = 0
             elif to < 2 + most:

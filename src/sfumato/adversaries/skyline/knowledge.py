@@ -113,19 +113,19 @@ def worst_shapes(shapes: Ints, case: Case) -> Ints:
     return np.stack(kept)
 
 
-def _worse(one: Ints, others: Ints, case: Case) -> Ints:
+def _worse(shape: Ints, others: Ints, case: Case) -> Ints:
     """Which of the others never have a factor below this one's."""
-    worse = (one[0] <= others[:, 0]) & (one[1] >= others[:, 1])
+    worse = (shape[0] <= others[:, 0]) & (shape[1] >= others[:, 1])
     if case == "lists":
-        shares = one[2:] <= others[:, 2:]
+        shares = shape[2:] <= others[:, 2:]
     elif case == "set":
         # Shares of people, value by value: their products then compare alike.
-        shares = one[2:] * others[:, :1] >= others[:, 2:] * one[0]
+        shares = shape[2:] * others[:, :1] >= others[:, 2:] * shape[0]
     else:
-        taken, theirs = np.cumsum(one[2:]), np.cumsum(others[:, 2:], axis=1)
+        taken, limits = np.cumsum(shape[2:]), np.cumsum(others[:, 2:], axis=1)
         if case == "single":
-            taken, theirs = taken - one[0] + one[1], theirs - others[:, :1] + others[:, 1:2]
-        shares = taken >= theirs
+            taken, limits = taken - shape[0] + shape[1], limits - others[:, :1] + others[:, 1:2]
+        shares = taken >= limits
     return np.asarray(worse & shares.all(axis=1))
 
 
@@ -151,8 +151,8 @@ class ListShapes:
         step = max(1, _CELLS // (len(facts) + 2))
         kept: tuple[list[Ints], list[Ints]] = ([], [])
         for start in range(0, len(having), step):
-            some = having[start : start + step]
-            least, reached = spared_lists(stored(groups), some, target, facts, MOST_LOOKS)
+            part = having[start : start + step]
+            least, reached = spared_lists(stored(groups), part, target, facts, MOST_LOOKS)
             # More facts never leave more: what is known of one number bounds the next.
             least[:, 2:] = np.maximum.accumulate(least[:, :1:-1], axis=1)[:, ::-1]
             reached[:, 2:] = np.minimum.accumulate(reached[:, 2:], axis=1)
@@ -186,13 +186,13 @@ def _stays_below(shapes: Ints, point: tuple[int, int, int], confidence: Fraction
     from sfumato.adversaries.skyline.whole_lists import shape_factors
 
     facts, k, m = point
-    some = shapes[:, [0, 1, 2 + min(facts, shapes.shape[1] - 3)]]
-    factors = shape_factors(np.ascontiguousarray(some), k, m)
+    kept = shapes[:, [0, 1, 2 + min(facts, shapes.shape[1] - 3)]]
+    factors = shape_factors(np.ascontiguousarray(kept), k, m)
     least, bound = factors.min(axis=0), odds_at(confidence)
     against, limit = float(odds(least)), float(bound)
     if abs(against - limit) > NEAR * limit:
         return against > limit
-    near = {factor: some[factors[:, factor] <= least[factor] * (1 + NEAR)] for factor in range(5)}
+    near = {factor: kept[factors[:, factor] <= least[factor] * (1 + NEAR)] for factor in range(5)}
     sign = compare_shapes(near, k, m, "lists", bound)
     return sign is not None and sign > 0
 

@@ -281,12 +281,12 @@ def _question(
     """
     facts, others, family = point
     shapes = shapes_of(rows, np.arange(len(rows)), code, min(facts, rows.width)).astype(np.float64)
-    total, saying, told = shapes[:, 0], shapes[:, 1], shapes[:, 2:].sum(axis=1)
+    total, saying, known_values = shapes[:, 0], shapes[:, 1], shapes[:, 2:].sum(axis=1)
     k, one_more = people.most(others), people.most(others + 1)
     spared = _relatives(people, total, saying, others, family)
     # One row of hers, by single values.
     beside = np.minimum(k, one_more - people.fewest)
-    left = np.maximum(total - saying - told - beside, 0)
+    left = np.maximum(total - saying - known_values - beside, 0)
     with np.errstate(divide="ignore", invalid="ignore"):
         by_row = np.where(saying > 0, 1 / (1 + left / saying * spared), 0.0)
     # Any of those that are known.
@@ -294,7 +294,7 @@ def _question(
     aside = np.minimum(k[group], one_more[group] - known.own) + rank
     none = known.product(_share(total[group] - aside, saying[group]))
     lacking = total[group] - saying[group] - rank
-    without = known.product(_share(lacking, told[group]))
+    without = known.product(_share(lacking, known_values[group]))
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = np.where(none < 1, none / (1 - none) * without * spared, np.inf)
     sure = 1 / (1 + odds)
@@ -312,8 +312,8 @@ def _reached(known: HeldRows, by_row: Floats, sure: Floats, point: list[int], wh
     one_group = np.maximum.reduceat(known.group, known.offsets[:-1]) == np.minimum.reduceat(
         known.group, known.offsets[:-1]
     )
-    found = (one_group & whole) | (facts == 0 and others == 0)
-    return bool(by_row.max(initial=0.0) == surest or (sure[found] == surest).any())
+    exact = (one_group & whole) | (facts == 0 and others == 0)
+    return bool(by_row.max(initial=0.0) == surest or (sure[exact] == surest).any())
 
 
 def _share(rows: Floats, saying: Floats) -> Floats:

@@ -102,10 +102,10 @@ def always_exact(sets: Sets, values: int, facts: int, most_looks: int = MOST_LOO
 
 
 @inner
-def work_space(groups: Stored, some: Ints) -> Work:
+def work_space(groups: Stored, group_numbers: Ints) -> Work:
     """Room for the largest of some groups."""
     longest = 1
-    for g in some:
+    for g in group_numbers:
         longest = max(longest, groups.list_indptr[g + 1] - groups.list_indptr[g])
     width = groups.width
     return Work(
@@ -205,13 +205,13 @@ def most_covered(
     Of the group's lists those count that are not set apart. The values go to `work.choice`.
     """
     low, high = groups.list_indptr[g], groups.list_indptr[g + 1]
-    mine = groups.indices[groups.indptr[g] : groups.indptr[g + 1]]
-    facts = min(facts, len(mine))
+    group_values = groups.indices[groups.indptr[g] : groups.indptr[g + 1]]
+    facts = min(facts, len(group_values))
     if facts == 0:
         return 0, 0, 0
     chosen, gained = np.zeros(facts, np.int64), np.zeros(facts, np.int64)
     covered, banned = work.covered, work.banned
-    found, taken, depth, base, looks = -1, 0, 0, 0, 0
+    best, taken, depth, base, looks = -1, 0, 0, 0, 0
     limit = 0  # what no choice can exceed that was not tried
     while True:
         number, reach, looked = weigh_values(groups, g, work)
@@ -219,8 +219,8 @@ def most_covered(
         looks += looked + number
         if depth == 0:
             limit = bound
-        deeper = number > 0 and base + bound > found
-        if deeper and looks > most_looks and found >= 0:
+        deeper = number > 0 and base + bound > best
+        if deeper and looks > most_looks and best >= 0:
             break
         if deeper and depth + 1 < facts:
             chosen[depth], gained[depth] = top, most
@@ -232,28 +232,28 @@ def most_covered(
             continue
         if deeper:  # the last value: the best one will do
             chosen[depth] = top
-            found, taken = base + most, depth + 1
+            best, taken = base + most, depth + 1
             keep_choice(chosen, taken, work)
-        elif base > found:
-            found, taken = base, depth
+        elif base > best:
+            best, taken = base, depth
             keep_choice(chosen, taken, work)
         # Back: beside the values before it, the one chosen last is not to be chosen again.
         for at in range(high - low):
             if covered[at] == depth and depth > 0:
                 covered[at] = 0
-        for value in mine:
+        for value in group_values:
             if banned[value] == depth + 1:
                 banned[value] = 0
         if depth == 0:
-            limit = found
+            limit = best
             break
         depth -= 1
         base -= gained[depth]
         banned[chosen[depth]] = depth + 1
     for at in range(high - low):
         covered[at] = min(covered[at], 0)
-    banned[mine] = 0
-    return found, max(found, limit), taken
+    banned[group_values] = 0
+    return best, max(best, limit), taken
 
 
 @inner
@@ -307,39 +307,39 @@ def fill(
             if first[target] == first[target + 1]:
                 continue
             a = set_apart(groups, g, target, work)
-            last = most = found = 0
+            last = most = covered = 0
             for column in range(first[target], first[target + 1]):
                 p = columns[column]
                 facts, k, m = points[p, L], points[p, K], points[p, M]
                 if facts != last:
-                    found, most, _ = most_covered(groups, g, facts, most_looks, work)
+                    covered, most, _ = most_covered(groups, g, facts, most_looks, work)
                     last = facts
                 lower_to(out[LEAST, row, p], n, a, n - a - most, k, m)
-                lower_to(out[REACHED, row, p], n, a, n - a - found, k, m)
+                lower_to(out[REACHED, row, p], n, a, n - a - covered, k, m)
 
 
 @kernel
 def spared_lists(
-    groups: Stored, some: Ints, target: int, facts: Ints, most_looks: int
+    groups: Stored, group_numbers: Ints, target: int, facts: Ints, most_looks: int
 ) -> tuple[Ints, Ints]:
     """All that the closed forms read of some groups: n, a, then c(l) for each l, ascending.
 
     c(l) as the least it can be; and once more, as what the values found leave.
     """
-    least = np.zeros((len(some), 2 + len(facts)), np.int64)
+    least = np.zeros((len(group_numbers), 2 + len(facts)), np.int64)
     reached = np.zeros_like(least)
-    work = work_space(groups, some)
-    for row in range(len(some)):
-        g = some[row]
+    work = work_space(groups, group_numbers)
+    for row in range(len(group_numbers)):
+        g = group_numbers[row]
         n, a = groups.sizes[g], set_apart(groups, g, target, work)
         number, reach, _ = weigh_values(groups, g, work)
         work.gain[work.shown[:number]] = 0
         least[row, 0], least[row, 1] = reached[row, 0], reached[row, 1] = n, a
-        found = most = 0
+        reached_people = most = 0
         for place in range(len(facts)):
-            if found < reach:  # else every list is covered that has a value at all
-                found, most, _ = most_covered(groups, g, facts[place], most_looks, work)
-            least[row, 2 + place], reached[row, 2 + place] = n - a - most, n - a - found
+            if reached_people < reach:  # else every list is covered that has a value at all
+                reached_people, most, _ = most_covered(groups, g, facts[place], most_looks, work)
+            least[row, 2 + place], reached[row, 2 + place] = n - a - most, n - a - reached_people
     return least, reached
 
 

@@ -76,11 +76,11 @@ class Worlds:
 
     def _ways(self, people: set[int], clauses: Sequence[Clause]) -> int:
         """In how many ways all that is known of these people is so, up to a constant factor."""
-        mine = [clause for clause in clauses if next(iter(clause)).person in people]
-        order = self._order(people, mine)
+        related = [clause for clause in clauses if next(iter(clause)).person in people]
+        order = self._order(people, related)
         last = {
             place: max(order.index(literal.person) for literal in clause)
-            for place, clause in enumerate(mine)
+            for place, clause in enumerate(related)
         }
         # What was used up of the present group, and which clauses are so of those still open.
         states: dict[tuple[tuple[int, ...], frozenset[int]], int] = {}
@@ -91,7 +91,7 @@ class Worlds:
                 states = {(stock.nothing, so): ways for (_, so), ways in (states or _START).items()}
             closing = {place for place in last if last[place] == step}
             options = [
-                (option, _fulfilled(mine, person, option)) for option in stock.options(person)
+                (option, _fulfilled(related, person, option)) for option in stock.options(person)
             ]
             after: dict[tuple[tuple[int, ...], frozenset[int]], int] = defaultdict(int)
             for (used, so), ways in states.items():

@@ -161,7 +161,7 @@ def test_the_same_mistake_is_told_alike(consumer: str, case: str) -> None:
     told = str(caught.value)
     assert said in told
     assert "\n" not in told
-    assert consumer in told or use.who in told or use is INTERSECTION
+    assert consumer in told or use.user in told or use is INTERSECTION
 
 
 def test_whole_numbers_and_those_above_one_are_counts() -> None:

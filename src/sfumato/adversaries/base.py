@@ -310,7 +310,8 @@ def _first(
     chosen = chosen[before[chosen] <= before[chosen].min() * (1 + _EQUAL)]
     named = np.unique(codes[chosen], return_index=True)
     place = min(
-        zip(*(part.tolist() for part in named), strict=True), key=lambda one: labels[one[0]]
+        zip(*(part.tolist() for part in named), strict=True),
+        key=lambda code_and_place: labels[code_and_place[0]],
     )
     where = chosen[place[1]]
     return BeliefChange(float(before[where]), float(after[where]), labels[place[0]])
@@ -321,27 +322,27 @@ def _largest(numbers: Floats) -> npt.NDArray[np.bool_]:
     return largest
 
 
-def _farther(one: BeliefChange | None, other: BeliefChange | None) -> BeliefChange | None:
-    return _preferred(one, other, lambda belief: belief.factor)
+def _farther(first: BeliefChange | None, second: BeliefChange | None) -> BeliefChange | None:
+    return _preferred(first, second, lambda belief: belief.factor)
 
 
-def _surer(one: BeliefChange | None, other: BeliefChange | None) -> BeliefChange | None:
-    return _preferred(one, other, lambda belief: belief.after)
+def _surer(first: BeliefChange | None, second: BeliefChange | None) -> BeliefChange | None:
+    return _preferred(first, second, lambda belief: belief.after)
 
 
 def _preferred(
-    one: BeliefChange | None, other: BeliefChange | None, key: Callable[[BeliefChange], float]
+    first: BeliefChange | None, second: BeliefChange | None, key: Callable[[BeliefChange], float]
 ) -> BeliefChange | None:
-    if one is None or other is None:
-        return one or other
-    for mine, hers in (
-        (key(one), key(other)),
-        (one.after, other.after),
-        (other.before, one.before),
+    if first is None or second is None:
+        return first or second
+    for of_first, of_second in (
+        (key(first), key(second)),
+        (first.after, second.after),
+        (second.before, first.before),
     ):
-        if mine != hers and not math.isclose(mine, hers, rel_tol=_EQUAL):
-            return one if mine > hers else other
-    return min(one, other, key=lambda belief: belief.value)
+        if of_first != of_second and not math.isclose(of_first, of_second, rel_tol=_EQUAL):
+            return first if of_first > of_second else second
+    return min(first, second, key=lambda belief: belief.value)
 
 
 def chance(p: float) -> str:

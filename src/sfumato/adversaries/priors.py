@@ -186,7 +186,7 @@ class PriorUse:
     `nobody`: counts may be of nobody at all, which is no opinion.
     """
 
-    who: str
+    user: str
     forms: tuple[type, ...]
     word: str = "prior"
     error: type[SfumatoError] = PolicyError
@@ -198,8 +198,8 @@ class PriorUse:
         names = [_NAMES[form] for form in self.forms if form in _NAMES]
         return f"{', '.join(names[:-1])} or {names[-1]}"
 
-    def refusal(self, told: str) -> SfumatoError:
-        return self.error(f"{self.who}: {self.word}{told}")
+    def refusal(self, message: str) -> SfumatoError:
+        return self.error(f"{self.user}: {self.word}{message}")
 
 
 def parse_prior(given: object, use: PriorUse) -> Prior:
@@ -433,7 +433,7 @@ def counts_in(outside: Release | Table, attribute: str | None, use: PriorUse) ->
         described = outside.counts.sensitive[places[0]]
         if len(places) > 1 or described.sets is not None:
             described, codes = values_of(outside, attribute, use)
-            n = sums_by(codes, outside.counts.in_memory(use.who).n, len(described.domain))
+            n = sums_by(codes, outside.counts.in_memory(use.user).n, len(described.domain))
         else:
             n = outside.counts.by_value(places[0])
         return dict(zip(described.domain.labels, n.tolist(), strict=True))
@@ -456,11 +456,11 @@ def groups_about(outside: Release, attribute: str | None, use: PriorUse) -> Grou
     names = [name for name, groups in outside.by_attribute.items() if groups.width]
     members = _members(attribute, names)
     if not members:
-        raise use.error(f"{use.who}: the earlier release has no sensitive column {attribute!r}")
+        raise use.error(f"{use.user}: the earlier release has no sensitive column {attribute!r}")
     together = len(members) > 1
     groups = joint_groups(outside, members) if together else outside.by_attribute[members[0]]
     if not groups.single_valued:
-        raise use.error(f"{use.who}: people of the earlier release have several values each")
+        raise use.error(f"{use.user}: people of the earlier release have several values each")
     return groups
 
 
@@ -470,7 +470,7 @@ def _places(outside: Table, attribute: str | None, use: PriorUse) -> list[int]:
     members = _members(attribute, names)
     if not members:
         raise use.error(
-            f"{use.who}: the outside table has no sensitive column {attribute!r}; read it with a "
+            f"{use.user}: the outside table has no sensitive column {attribute!r}; read it with a "
             "schema that names it"
         )
     return [names.index(name) for name in members]
@@ -479,9 +479,9 @@ def _places(outside: Table, attribute: str | None, use: PriorUse) -> list[int]:
 def values_of(outside: Table, attribute: str | None, use: PriorUse) -> tuple[Attribute, Codes]:
     """The attribute of an outside table, and the code of each of its tuples."""
     places = _places(outside, attribute, use)
-    counts = outside.counts.in_memory(f"the outside table of the {use.who}")
+    counts = outside.counts.in_memory(f"the outside table of the {use.user}")
     if any(counts.sensitive[place].sets is not None for place in places):
-        raise use.error(f"{use.who}: people of the outside table have several values each")
+        raise use.error(f"{use.user}: people of the outside table have several values each")
     if len(places) > 1:
         return joint_attribute(counts, places)
     return counts.sensitive[places[0]], counts.values[places[0]]
@@ -492,7 +492,7 @@ def people_by_value(
 ) -> Iterator[tuple[str, Ints]]:
     """Every value of an outside table's attribute, and how many people with it fit each region."""
     described, codes = values_of(outside, attribute, use)
-    counts = outside.counts.in_memory(use.who)
+    counts = outside.counts.in_memory(use.user)
     for code, value in enumerate(described.domain.labels):
         part = replace(outside, counts=counts.take(np.flatnonzero(codes == code)))
         nobody = len(part.counts) == 0

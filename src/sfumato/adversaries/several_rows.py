@@ -94,10 +94,10 @@ class KnownParts:
 
     def by_group(self, figures: Floats | Ints, groups: int, worst: np.ufunc) -> Floats:
         """The worst figure of parts in each group."""
-        found = np.full(groups, np.inf if worst is np.minimum else -np.inf)
+        worst_by_group = np.full(groups, np.inf if worst is np.minimum else -np.inf)
         lengths = np.diff(self.sets.offsets)
-        worst.at(found, self.group[self.sets.members], np.repeat(figures, lengths))
-        return found
+        worst.at(worst_by_group, self.group[self.sets.members], np.repeat(figures, lengths))
+        return worst_by_group
 
 
 def known_parts(release: Release, knows: Knows) -> KnownParts | None:
@@ -145,18 +145,21 @@ def known_parts(release: Release, knows: Knows) -> KnownParts | None:
 def _parts(kinds: Sets, places: Ints, most: int, knows: Knows) -> tuple[Sets, Ints, Ints]:
     """The sets of rows that may be known, and of which kinds of people."""
     lengths = np.diff(kinds.offsets)
-    every = np.arange(len(kinds))
+    all_kinds = np.arange(len(kinds))
     if knows == "all" or not (lengths > knows).any():
-        return kinds, every, every
+        return kinds, all_kinds, all_kinds
     if sum(comb(int(length), min(knows, int(length))) for length in lengths) > _MOST_PARTS:
-        return kinds, every, every
+        return kinds, all_kinds, all_kinds
     number: dict[tuple[int, ...], int] = {}
     part, kind = [], []
     code = {int(place): at for at, place in enumerate(places)}
     for at in range(len(kinds)):
         rows = (places[kinds.members[kinds.offsets[at] : kinds.offsets[at + 1]]] // most).tolist()
-        for some in sorted(set(combinations(sorted(rows), min(knows, len(rows))))):
-            ranked = (group * most + some[:nth].count(group) for nth, group in enumerate(some))
+        for known_groups in sorted(set(combinations(sorted(rows), min(knows, len(rows))))):
+            ranked = (
+                group * most + known_groups[:nth].count(group)
+                for nth, group in enumerate(known_groups)
+            )
             known = tuple(sorted(code[value] for value in ranked))
             part.append(number.setdefault(known, len(number)))
             kind.append(at)
@@ -175,10 +178,10 @@ def _candidates(sets: Sets, kinds: Sets, people: Ints, places: int) -> tuple[Int
     fewest = np.minimum.reduceat(np.diff(listed)[sets.members], sets.offsets[:-1])
     if int(fewest.sum()) > _MOST_LOOKS and sets is kinds:
         return people, True
-    found = people_containing(
+    people_by_set = people_containing(
         sets.offsets, sets.members, kinds.offsets, kinds.members, people, listed, owner[order]
     )
-    return found, False
+    return people_by_set, False
 
 
 @dataclass(frozen=True)
@@ -268,8 +271,8 @@ class RowsRead:
         """For each part her strongest belief in a value that all its rows share."""
         assert self.parts is not None
         strongest = np.zeros(len(self.parts.sets))
-        for some, same, _ in self.beliefs():
-            strongest[some] = same.max(axis=1, initial=0.0)
+        for part_numbers, same, _ in self.beliefs():
+            strongest[part_numbers] = same.max(axis=1, initial=0.0)
         return strongest
 
     def threats(self) -> list[Threat]:
@@ -293,8 +296,8 @@ class RowsRead:
             f"a chance of up to {parts.most_of_a_group(self.by_row.sizes):.0%}"
         )
         belief = BeliefChange(1 / people, float(risk.max()), at_most=parts.at_least)
-        told = Headcount(parts.people_where(far), at_most=parts.at_least)
-        return Threat(NAME, self.words, learns, None, told, belief)
+        headcount = Headcount(parts.people_where(far), at_most=parts.at_least)
+        return Threat(NAME, self.words, learns, None, headcount, belief)
 
     def _values(self, parts: KnownParts, about: str) -> list[Threat]:
         if parts.all_rows:  # who knows fewer may be surer
@@ -306,10 +309,10 @@ class RowsRead:
         far = [np.zeros(len(parts.sets), dtype=bool) for _ in range(2)]
         worst: list[BeliefChange | None] = [None, None]
         codes = np.arange(self.by_row.width)
-        for some, *after in self.beliefs():
+        for part_numbers, *after in self.beliefs():
             for reading, believed in enumerate(after):
-                prior = np.stack([before[rows - 1][reading] for rows in lengths[some]])
-                far[reading][some] = moved(prior, believed).any(axis=1)
+                prior = np.stack([before[rows - 1][reading] for rows in lengths[part_numbers]])
+                far[reading][part_numbers] = moved(prior, believed).any(axis=1)
                 labels = np.tile(codes, len(believed))
                 change = farthest(prior.ravel(), believed.ravel(), labels, self.by_row.values)
                 known = worst[reading]

@@ -166,7 +166,8 @@ class LeakageCriterion(GroupCriterion):
     joint: Sequence[str] = ()  # type: ignore[misc]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "prior", parse_prior(self.prior, replace(OBSERVER, who=self.name)))
+        use = replace(OBSERVER, user=self.name)
+        object.__setattr__(self, "prior", parse_prior(self.prior, use))
         joint = checked_joint(self.name, self.joint, self.sensitive)
         object.__setattr__(self, "joint", joint)
 

@@ -160,7 +160,7 @@ class RelativeThreatBound(JudgedAtEnd):
         if self.max_rgt is not None:
             parameter(self.name, "max_rgt", self.max_rgt, least=0, most=1)
         object.__setattr__(self, "joint", checked_joint(self.name, self.joint, self.sensitive))
-        use = replace(LEARNER, who=self.name, error=PolicyError)
+        use = replace(LEARNER, user=self.name, error=PolicyError)
         object.__setattr__(self, "prior", parse_prior(self.prior, use))
         object.__setattr__(self, "gain", parse_gain(self.gain, self.name, PolicyError))
         for name in ("seed", "chains", "sweeps", "draws"):

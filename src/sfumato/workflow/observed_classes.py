@@ -57,7 +57,7 @@ CHARACTERIZE = PriorUse(
     (OfTable, Uniform, ValueShares, ValueCounts, FewerColumns, OutsideTable),
     error=InputError,
 )
-WHO = CHARACTERIZE.who
+WHO = CHARACTERIZE.user
 
 
 def words(prior: Prior, coded: CodedColumns) -> str:

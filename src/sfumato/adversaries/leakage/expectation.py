@@ -328,10 +328,12 @@ def outside(groups: Groups, table: Table) -> Expectation:
         )
     cells, of = _narrowed(groups, columns)
     code = {value: at for at, value in enumerate(groups.values)}
-    found = list(people_by_value(cells, table, groups.attribute, OBSERVER))
-    values = np.array([code.setdefault(value, len(code)) for value, _ in found], dtype=np.int64)
-    people = np.concatenate([fitting for _, fitting in found])
-    rows = np.tile(np.arange(len(cells)), len(found))
+    people_of_values = list(people_by_value(cells, table, groups.attribute, OBSERVER))
+    values = np.array(
+        [code.setdefault(value, len(code)) for value, _ in people_of_values], dtype=np.int64
+    )
+    people = np.concatenate([fitting for _, fitting in people_of_values])
+    rows = np.tile(np.arange(len(cells)), len(people_of_values))
     return _covered(rows, np.repeat(values, len(cells)), people, cells, of)
 
 
@@ -339,9 +341,9 @@ def earlier(groups: Groups, release: Release) -> Expectation:
     """The groups of an earlier release that show what each class shows."""
     if release.regions.exact:
         raise InputError(f"{NAME}: prior: a bucketized release shows no cells to compare")
-    theirs = release.regions.require_regions()
+    earlier_regions = release.regions.require_regions()
     assert groups.regions is not None
-    columns = [column for column in groups.regions.columns if column in theirs.columns]
+    columns = [column for column in groups.regions.columns if column in earlier_regions.columns]
     if not columns:
         raise InputError(
             f"{NAME}: prior: the earlier release has none of the quasi-identifiers "

@@ -160,8 +160,8 @@ class Observer:
             return "how everybody's values are distributed"
         if isinstance(self.expects, FewerColumns):
             return "how the values are distributed among those who share what she knows"
-        each = "" if self.fixed else ", one for each class"
-        return f"a distribution of the values ({WORDS[type(self.expects)]}{each})"
+        scope = "" if self.fixed else ", one for each class"
+        return f"a distribution of the values ({WORDS[type(self.expects)]}{scope})"
 
 
 @dataclass(frozen=True)
@@ -196,11 +196,11 @@ class Observation:
         """Her row of the threat matrix."""
         if self.observer.fixed and (alike := told_once(self.groups)) is not self.groups:
             return replace(self, groups=alike).threats()
-        her, groups = self.observer, self.groups
-        knows = f"the target's quasi-identifiers, and {her}"
+        observer, groups = self.observer, self.groups
+        knows = f"the target's quasi-identifiers, and {observer}"
         if reason := self.inapplicable:
             about = groups.attribute
-            return [Threat(her.name, knows, reason, about, status="not_applicable")]
+            return [Threat(observer.name, knows, reason, about, status="not_applicable")]
         leaked, moves = self.leakage, Moves(groups)
         moves.see_counts(self.expected.met(groups), groups.share)
         moves.unknown(self.expected.of < 0)
@@ -212,7 +212,13 @@ class Observation:
         )
         return [
             Threat(
-                her.name, knows, learns, name, moves.people, moves.worst, surest=moves.surest_moved
+                observer.name,
+                knows,
+                learns,
+                name,
+                moves.people,
+                moves.worst,
+                surest=moves.surest_moved,
             )
         ]
 

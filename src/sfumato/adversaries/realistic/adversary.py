@@ -118,13 +118,13 @@ class RealisticAdversary:
             object.__setattr__(self, "by_cell", self.by_cell or self.by_cell is False)
             counted = all(isinstance(cell.shares, ValueCounts) for cell in self.shape.classes)
         self._check_stubbornness(counted)
-        for count, what in (("known", "people"), ("negations", "values")):
+        for count, noun in (("known", "people"), ("negations", "values")):
             given = getattr(self, count)
             whole = isinstance(given, int) and not isinstance(given, bool)
             if not whole or not 0 <= given < 2**63:
                 raise PolicyError(
                     f"{NAME}: {count} = {quoted(given)} is not allowed; it must be a whole "
-                    f"number of {what}, at least 0"
+                    f"number of {noun}, at least 0"
                 )
         for switch in ("at_most", "by_region", "by_cell"):
             if not isinstance(getattr(self, switch), bool):
@@ -215,8 +215,8 @@ class RealisticAdversary:
             case ValueShares() | ValueCounts():
                 shape = "given"
             case Outside() | ByClass():
-                each = ", by region" if self.by_region else ", by cell" if self.by_cell else ""
-                shape = f"{'outside' if isinstance(self.shape, Outside) else 'given'}{each}"
+                fineness = ", by region" if self.by_region else ", by cell" if self.by_cell else ""
+                shape = f"{'outside' if isinstance(self.shape, Outside) else 'given'}{fineness}"
             case _:
                 shape = plain_prior(self._shape)
         seen = "their size" if self.stubbornness is None else f"{float(self.stubbornness):,.10g}"
@@ -270,8 +270,8 @@ class RealisticAdversary:
         from sfumato.adversaries.realistic.cells import MOST_STATES
 
         if theorem or not self.known == self.negations == 0:
-            what = "the theorem" if theorem else "people she knows and values she rules out"
-            return f"{what} cannot be combined with priors by cell"
+            knowledge = "the theorem" if theorem else "people she knows and values she rules out"
+            return f"{knowledge} cannot be combined with priors by cell"
         if groups.inside is None:
             return "it is not known who is in each group: give the table (--table)"
         large = self.cell_prior(groups).too_large(groups)
@@ -286,8 +286,8 @@ class RealisticAdversary:
         from sfumato.adversaries.realistic.negations import MOST_SETS, number_of_sets
 
         if theorem or self.by_region:
-            what = "the theorem" if theorem else "priors by region"
-            return f"values she rules out cannot be combined with {what}"
+            knowledge = "the theorem" if theorem else "priors by region"
+            return f"values she rules out cannot be combined with {knowledge}"
         sets = number_of_sets(groups.width, self.negations)
         if sets <= MOST_SETS:
             return ""

@@ -63,12 +63,12 @@ class Beliefs:
     def curves(self, stubbornness: Sequence[float], groups: Sequence[int] | None = None) -> Curves:
         """Beliefs of exactly each stubbornness (inf allowed), in all groups or some of them."""
         self._check_drawable()
-        every = self.groups
+        all_groups = self.groups
         share, rest = self._shares()
-        sizes, inside = every.sizes[every.row], every.data
+        sizes, inside = all_groups.sizes[all_groups.row], all_groups.data
         kept = np.ones(len(inside), dtype=bool)
         if groups is not None:
-            kept = np.isin(every.row, np.asarray(groups))
+            kept = np.isin(all_groups.row, np.asarray(groups))
         p_in = np.minimum(inside / np.maximum(sizes - self.adversary.known, 1), 1.0)
         p_out, epsilon = [], []
         for sigma in stubbornness:
@@ -80,18 +80,18 @@ class Beliefs:
                 believed = weight
             else:
                 total = float(sigma)
-                least = 1.0 if every.width > 1 else total
+                least = 1.0 if all_groups.width > 1 else total
                 weight = share * total if share is not None else least + 0.0 * p_in
                 others = rest * total if rest is not None else total - weight
                 believed = (inside - 1 + weight) / (sizes - 1 + total)
             smallest = smallest_epsilon(inside, sizes, weight, others, total, self.adversary.known)
-            smallest[self._unjudged[every.row]] = inf
+            smallest[self._unjudged[all_groups.row]] = inf
             p_out.append(believed[kept])
             epsilon.append(float(smallest[kept].max(initial=1.0)))
         return Curves(
             np.asarray(stubbornness, dtype=np.float64),
-            every.row[kept],
-            tuple(every.values[code] for code in every.indices[kept]),
+            all_groups.row[kept],
+            tuple(all_groups.values[code] for code in all_groups.indices[kept]),
             p_in[kept],
             np.array(p_out),
             np.array(epsilon),
@@ -155,10 +155,10 @@ class Beliefs:
     @cached_property
     def epsilons(self) -> Floats:
         """The smallest epsilon of each group."""
-        her = self.adversary
-        if her.adversary_class == "IV":
+        adversary = self.adversary
+        if adversary.adversary_class == "IV":
             return np.full(len(self.groups), inf)
-        return epsilons(self.groups, her.prior(self.groups), "values", her.known)
+        return epsilons(self.groups, adversary.prior(self.groups), "values", adversary.known)
 
     @property
     def worst_group(self) -> int:
@@ -168,11 +168,11 @@ class Beliefs:
 
     def binding(self, group: int) -> Binding | None:
         """What moves her most in a group, exactly; None where nothing can be told of one value."""
-        her = self.adversary
-        if her.adversary_class == "IV" or not her.drawable or self._unjudged[group]:
+        adversary = self.adversary
+        if adversary.adversary_class == "IV" or not adversary.drawable or self._unjudged[group]:
             return None
         return worst_shift(
-            self.groups, group, her.prior(self.groups).of(group), "values", her.known
+            self.groups, group, adversary.prior(self.groups).of(group), "values", adversary.known
         )
 
     def _shares(self) -> tuple[Any, Any]:
@@ -188,39 +188,41 @@ class Beliefs:
 
     def threats(self) -> list[Threat]:
         """Her row of the threat matrix."""
-        her, groups = self.adversary, self.groups
-        knows = f"the target's quasi-identifiers, and outside statistics ({her})"
+        adversary, groups = self.adversary, self.groups
+        knows = f"the target's quasi-identifiers, and outside statistics ({adversary})"
         reason = "there is no sensitive column" if groups.width == 0 else ""
         reason = reason if len(groups) else "no group"
         if not reason and not groups.single_valued:
             reason = "people have several values each; this adversary is defined for one"
-        reason = reason or her.inapplicable(groups)
+        reason = reason or adversary.inapplicable(groups)
         if reason:
             about = groups.attribute
-            return [Threat(her.name, knows, reason, about, status="not_applicable")]
-        if her.adversary_class == "IV":
+            return [Threat(adversary.name, knows, reason, about, status="not_applicable")]
+        if adversary.adversary_class == "IV":
             return []  # no release but noise holds against her: nothing to measure
         name = groups.attribute or "the sensitive value"
-        if not (her.by_cell or her.by_region):
+        if not (adversary.by_cell or adversary.by_region):
             groups = told_once(groups)
         moves = Moves(groups)
-        if her.by_cell:
-            by_cell = her.cell_prior(groups)
+        if adversary.by_cell:
+            by_cell = adversary.cell_prior(groups)
             moves.see_counts(*by_cell.by_count(groups))
             moves.unknown(~by_cell.covered(groups))
         else:
-            prior = her.prior(groups)
-            if her.negations and isinstance(prior, SharedPrior):
-                for belief in beliefs_ruling_out(groups, prior, her.negations, her.known):
+            prior = adversary.prior(groups)
+            if adversary.negations and isinstance(prior, SharedPrior):
+                for belief in beliefs_ruling_out(
+                    groups, prior, adversary.negations, adversary.known
+                ):
                     moves.see(*belief)
             else:
-                for p_out, p_in in beliefs_by_count(groups, prior, her.known):
+                for p_out, p_in in beliefs_by_count(groups, prior, adversary.known):
                     moves.see_counts(p_out, p_in)
-            if her.by_region:
+            if adversary.by_region:
                 moves.unknown(self._unjudged)
         return [
             Threat(
-                her.name,
+                adversary.name,
                 knows,
                 f"{name}: {moves.words}",
                 name,
@@ -233,14 +235,14 @@ class Beliefs:
 
 def in_words(groups: Groups, binding: Binding, known: int) -> str:
     """What happens in one group, as one tells it."""
-    shift, what = binding.shift, binding.values.words(groups)
+    shift, predicate_words = binding.shift, binding.values.words(groups)
     size = int(groups.sizes[binding.group])
     if size <= known and not binding.ruled_out:
         return f"in the worst group she may know everybody: {size} people"
     if binding.impossible:
         return "the worst group shows what her prior holds impossible, or all but"
     if shift.epsilon is None and shift.ratio == "R1":
-        return f"in the worst group somebody has {what}, which her prior rules out"
+        return f"in the worst group somebody has {predicate_words}, which her prior rules out"
     seen = "an adversary whose prior nothing can move"
     if binding.total is not None:
         many = f"{int(binding.total):,}" if binding.total.denominator == 1 else ""
@@ -251,7 +253,7 @@ def in_words(groups: Groups, binding: Binding, known: int) -> str:
         seen += f" and rules out {ValuePredicate(binding.ruled_out).words(groups)}"
     verb = "raise" if shift.believed_in >= shift.believed_out else "lower"
     moved = (
-        f"in the worst group {seen} would {verb} her belief in {what} from "
+        f"in the worst group {seen} would {verb} her belief in {predicate_words} from "
         f"{share_text(shift.believed_out)} to {share_text(shift.believed_in)}"
     )
     if shift.epsilon is None:

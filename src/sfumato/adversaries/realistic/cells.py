@@ -232,11 +232,11 @@ class CellPrior:
             beliefs = self.beliefs(groups, group)
             for place in range(groups.indptr[group], groups.indptr[group + 1]):
                 code = int(groups.indices[place])
-                mine = [
+                own_beliefs = [
                     (float(b.p_out[code]), float(b.p_in[code])) for b in beliefs if b.own == code
                 ]
-                moved = [max(_ratio(i, o), _ratio(1 - o, 1 - i)) for o, i in mine]
-                before[place], after[place] = mine[int(np.argmax(moved))]
+                moved = [max(_ratio(i, o), _ratio(1 - o, 1 - i)) for o, i in own_beliefs]
+                before[place], after[place] = own_beliefs[int(np.argmax(moved))]
         return before, after
 
 
@@ -295,14 +295,17 @@ class _Ways:
             yield cells[0], ways
             return
         middle = len(cells) // 2
-        for mine, others in ((cells[:middle], cells[middle:]), (cells[middle:], cells[:middle])):
-            if wanted.isdisjoint(mine):
+        for half, other_half in (
+            (cells[:middle], cells[middle:]),
+            (cells[middle:], cells[:middle]),
+        ):
+            if wanted.isdisjoint(half):
                 continue
             made, counted = ways, people
-            for at in others:
+            for at in other_half:
                 counted += self.cells[at][1]
                 made = self._with(made, at, counted)
-            yield from self._halves(mine, wanted, made, counted)
+            yield from self._halves(half, wanted, made, counted)
 
     def _with(self, ways: Array, at: int, people: int) -> Array:
         """One more cell: a convolution along every value; kept is what has all people so far."""
@@ -342,8 +345,8 @@ def _mixed(
     for code, mean in _means(weights, shown).items():
         p_in[code] = mean / people
     for axis, own in enumerate(shown):
-        some: list[slice] = [slice(None)] * len(shown)
-        left, taken = list(some), list(some)
+        everything: list[slice] = [slice(None)] * len(shown)
+        left, taken = list(everything), list(everything)
         left[axis], taken[axis] = slice(1, None), slice(None, -1)
         without = rest[tuple(left)] * own_ways[tuple(taken)]
         possible = bool(without.sum() > least)

@@ -124,9 +124,9 @@ def worst_ruling_out(
         if binding is not None and (worst is None or binding.shift.order > worst.shift.order):
             gone = frozenset(range(groups.width)) - frozenset(left.codes.tolist())
             codes = frozenset(int(left.codes[code]) for code in binding.values.codes)
-            told = ValuePredicate(codes, binding.values.negated)
+            predicate = ValuePredicate(codes, binding.values.negated)
             total = prior.totals[left.prior.totals.index(binding.total)]  # of all values
-            worst = replace(binding, group=group, values=told, total=total, ruled_out=gone)
+            worst = replace(binding, group=group, values=predicate, total=total, ruled_out=gone)
     return worst
 
 

@@ -168,12 +168,12 @@ def asked(predicates: Predicates, groups: Groups) -> list[tuple[ValuePredicate, 
 
 def _sets(predicates: str | Listed, groups: Groups) -> list[ValuePredicate]:
     if isinstance(predicates, str):
-        every = range(groups.width)
-        single = [ValuePredicate(frozenset({code})) for code in every]
+        all_codes = range(groups.width)
+        single = [ValuePredicate(frozenset({code})) for code in all_codes]
         if predicates == "values" or groups.width == 1:
             return single
-        others = [ValuePredicate(frozenset({code}), negated=True) for code in every]
-        return [*single, *others, ValuePredicate(frozenset(every))]
+        others = [ValuePredicate(frozenset({code}), negated=True) for code in all_codes]
+        return [*single, *others, ValuePredicate(frozenset(all_codes))]
     codes = {value: code for code, value in enumerate(groups.values)}
     value_predicates = []
     for entry in predicates:
@@ -332,13 +332,13 @@ def by_region(
 ) -> RegionalPrior:
     """Count the outside people of each group's region by value."""
     assert groups.regions is not None
-    ours = {value: code for code, value in enumerate(groups.values)}
+    code_of = {value: code for code, value in enumerate(groups.values)}
     people = np.zeros((len(groups), groups.width), dtype=np.int64)
     others = np.zeros(len(groups), dtype=np.int64)
     further = 0
     for value, fitting in _fitting(groups.regions, outside, groups.attribute):
-        if value in ours:
-            people[:, ours[value]] = fitting
+        if value in code_of:
+            people[:, code_of[value]] = fitting
         else:
             others += fitting
             further += 1
@@ -351,8 +351,8 @@ def _fitting(
     if isinstance(outside, Table):
         yield from people_by_value(regions, outside, attribute, SHAPE)
         return
-    theirs = groups_about(outside, attribute, SHAPE)
-    maybe = people_maybe_inside(regions, outside, theirs)
-    for code, value in enumerate(theirs.values):
+    outside_groups = groups_about(outside, attribute, SHAPE)
+    maybe = people_maybe_inside(regions, outside, outside_groups)
+    for code, value in enumerate(outside_groups.values):
         if maybe[:, code].any():
             yield value, maybe[:, code]

@@ -181,11 +181,13 @@ def _left_out(
     falling = np.argsort(-saved, kind="stable")
     falling = falling[saved[falling] > 1e-9]
     _, first = np.unique(state.group[falling], return_index=True)
-    who = falling[np.sort(first)]
-    nowhere = np.full(len(who), len(state.size))
-    leaving = _Proposed(who, state.group[who].astype(np.int64), nowhere, np.full(len(who), -1))
+    leavers = falling[np.sort(first)]
+    nowhere = np.full(len(leavers), len(state.size))
+    leaving = _Proposed(
+        leavers, state.group[leavers].astype(np.int64), nowhere, np.full(len(leavers), -1)
+    )
     counts, sizes = leaving.both_sides(state, people)
-    kept = [holds(counts, g, sizes[g], rules) for g in range(len(who))]
+    kept = [holds(counts, g, sizes[g], rules) for g in range(len(leavers))]
     leaving = leaving.take(np.flatnonzero(np.array(kept, dtype=bool)))
     leaving = leaving.take(np.flatnonzero(leaving.fine(box, state, people))[:room])
     return leaving.done(box, state, people, columns, gone)
@@ -225,11 +227,11 @@ class _Proposed:
     ) -> int:
         """Make as many of them as hold together, each group once; how many."""
         groups = len(state.size)
-        who, number = np.unique(self.movers, return_inverse=True)
+        moving_people, number = np.unique(self.movers, return_inverse=True)
         alone = groups + number.reshape(-1)  # who is in no group is touched by herself only
         gives = np.where(self.gives < groups, self.gives, alone)
         gets = np.where(self.gets < groups, self.gets, alone)
-        apart = self.take(np.flatnonzero(once_each(gives, gets, groups + len(who))))
+        apart = self.take(np.flatnonzero(once_each(gives, gets, groups + len(moving_people))))
 
         def after(kept: Ints) -> tuple[Codes, Ints]:
             return apart.take(kept).applied(state, people)
@@ -262,7 +264,7 @@ class _Proposed:
         return counts, sizes
 
 
-def counts_of_each(people: DealtPeople, who: Ints) -> tuple[Codes, Ints]:
+def counts_of_each(people: DealtPeople, persons: Ints) -> tuple[Codes, Ints]:
     """What each of these people adds to the counts of a group."""
-    alone = people._replace(value=people.value[who])
-    return counts_of(alone, np.arange(len(who), dtype=np.int32), len(who))
+    alone = people._replace(value=people.value[persons])
+    return counts_of(alone, np.arange(len(persons), dtype=np.int32), len(persons))

@@ -43,24 +43,30 @@ def span_width(columns: DealtColumns, j: Int, low: Int, high: Int) -> float:
 
 @inner
 def width_of(
-    who: Codes, start: Int, stop: Int, places: Codes, columns: DealtColumns, seen: Ints, mark: Int
+    members: Codes,
+    start: Int,
+    stop: Int,
+    places: Codes,
+    columns: DealtColumns,
+    seen: Ints,
+    mark: Int,
 ) -> float:
     """The summed width of these people as one group. `seen` holds marks below `mark`."""
     width = 0.0
     for j in range(places.shape[1]):
         at = columns.at[j]
         if columns.kind[j] == SET:
-            found = -1
+            further = -1
             for i in range(start, stop):
-                cell = at + places[who[i], j]
+                cell = at + places[members[i], j]
                 if seen[cell] != mark:
                     seen[cell] = mark
-                    found += 1
-            width += columns.cost[j] * found
+                    further += 1
+            width += columns.cost[j] * further
         else:
             low, high = np.int64(NOBODY), np.int64(-1)
             for i in range(start, stop):
-                code = np.int64(places[who[i], j])
+                code = np.int64(places[members[i], j])
                 low, high = min(low, code), max(high, code)
             width += span_width(columns, j, low, high)
     return width
@@ -68,25 +74,25 @@ def width_of(
 
 @kernel
 def weigh(
-    who: Codes, begins: Ints, people: DealtPeople, columns: DealtColumns, found: Floats
+    members: Codes, begins: Ints, people: DealtPeople, columns: DealtColumns, costs: Floats
 ) -> None:
-    """People times width of each group: group g has `who[begins[g]:begins[g + 1]]`."""
+    """People times width of each group: group g has `members[begins[g]:begins[g + 1]]`."""
     seen = np.zeros(max(columns.cells, 1), dtype=np.int64)
-    for g in range(len(found)):
+    for g in range(len(costs)):
         start, stop = begins[g], begins[g + 1]
-        width = width_of(who, start, stop, people.places, columns, seen, g + 1)
-        found[g] = (stop - start) * width
+        width = width_of(members, start, stop, people.places, columns, seen, g + 1)
+        costs[g] = (stop - start) * width
 
 
 @inner
 def _sort_by(
-    who: Codes, start: Int, stop: Int, places: Codes, j: Int, line: Codes, tally: Ints
+    members: Codes, start: Int, stop: Int, places: Codes, j: Int, line: Codes, tally: Ints
 ) -> None:
     """Lay the people from start to stop on `line` by a column; ties stay in order."""
     total = stop - start
     if total <= _SHORT:
         for i in range(total):
-            person = who[start + i]
+            person = members[start + i]
             code, at = np.int64(places[person, j]), i
             while at > 0 and places[line[at - 1], j] > code:
                 line[at] = line[at - 1]
@@ -95,46 +101,46 @@ def _sort_by(
         return
     low, high = np.int64(NOBODY), np.int64(-1)
     for i in range(start, stop):
-        code = np.int64(places[who[i], j])
+        code = np.int64(places[members[i], j])
         low, high = min(low, code), max(high, code)
     for slot in range(high - low + 2):
         tally[slot] = 0
     for i in range(start, stop):
-        tally[places[who[i], j] - low + 1] += 1
+        tally[places[members[i], j] - low + 1] += 1
     for slot in range(high - low + 1):
         tally[slot + 1] += tally[slot]
     for i in range(start, stop):
-        slot = places[who[i], j] - low
-        line[tally[slot]] = who[i]
+        slot = places[members[i], j] - low
+        line[tally[slot]] = members[i]
         tally[slot] += 1
 
 
 @inner
 def _boundaries(line: Codes, total: Int, places: Codes, j: Int, most: Int, cuts: Ints) -> int:
     """The `most` positions nearest to the middle where the column's code changes; how many."""
-    found, left, right = 0, total // 2, total // 2 + 1
-    while found < most and (left > 0 or right < total):
+    listed, left, right = 0, total // 2, total // 2 + 1
+    while listed < most and (left > 0 or right < total):
         # The nearer of the next position on either side.
         if left > 0 and (right >= total or total - 2 * left <= 2 * right - total):
             if places[line[left - 1], j] != places[line[left], j]:
-                cuts[found] = left
-                found += 1
+                cuts[listed] = left
+                listed += 1
             left -= 1
         else:
             if places[line[right - 1], j] != places[line[right], j]:
-                cuts[found] = right
-                found += 1
+                cuts[listed] = right
+                listed += 1
             right += 1
-    return found
+    return listed
 
 
 @kernel
-def sort_by_place(who: Codes, people: DealtPeople, columns: DealtColumns, lean: Floats) -> None:
+def sort_by_place(members: Codes, people: DealtPeople, columns: DealtColumns, lean: Floats) -> None:
     """Sort people so that near ones are near on the line: halved again and again, as a k-d tree is.
 
     Ties stay in order; `lean` multiplies what columns cost.
     """
-    total, places = len(who), people.places
+    total, places = len(members), people.places
     line, tally = np.empty(total, np.int32), np.zeros(columns.most + 2, np.int64)
     seen = np.zeros(max(columns.cells, 1), dtype=np.int64)
     cuts, mark = np.zeros(1, np.int64), np.int64(0)
@@ -148,24 +154,24 @@ def sort_by_place(who: Codes, people: DealtPeople, columns: DealtColumns, lean: 
         widest, column = 0.0, np.int64(-1)
         for j in range(places.shape[1]):
             mark += 1
-            low, high, found = np.int64(NOBODY), np.int64(-1), -1
+            low, high, further = np.int64(NOBODY), np.int64(-1), -1
             for i in range(start, stop):
-                code = np.int64(places[who[i], j])
+                code = np.int64(places[members[i], j])
                 low, high = min(low, code), max(high, code)
                 if columns.kind[j] == SET and seen[columns.at[j] + code] != mark:
                     seen[columns.at[j] + code] = mark
-                    found += 1
+                    further += 1
             if columns.kind[j] == SET:
-                width = columns.cost[j] * found
+                width = columns.cost[j] * further
             else:
                 width = span_width(columns, j, low, high)
             if width * lean[j] > widest and low < high:
                 widest, column = width * lean[j], np.int64(j)
         if column < 0:
             continue
-        _sort_by(who, start, stop, places, column, line, tally)
+        _sort_by(members, start, stop, places, column, line, tally)
         for i in range(start, stop):
-            who[i] = line[i - start]
+            members[i] = line[i - start]
         _boundaries(line, stop - start, places, column, np.int64(1), cuts)
         middle = start + cuts[0]
         starts[depth], stops[depth] = start, middle
@@ -233,7 +239,7 @@ def _both_hold(
 
 @kernel
 def cut_tree(
-    who: Codes,
+    members: Codes,
     begins: Ints,
     people: DealtPeople,
     columns: DealtColumns,
@@ -245,11 +251,11 @@ def cut_tree(
 ) -> None:
     """Split cells until no repaired cut is left; marks in `begun` where groups begin.
 
-    Cell c has the people `who[begins[c]:begins[c + 1]]`, in a locality order; `who` is rearranged
-    within cells, so that every group is a run, in the same order. Cells of `small` people or fewer
-    stay whole, and all that are left when `halt[0]` is set.
+    Cell c has the people `members[begins[c]:begins[c + 1]]`, in a locality order; `members` is
+    rearranged within cells, so that every group is a run, in the same order. Cells of `small`
+    people or fewer stay whole, and all that are left when `halt[0]` is set.
     """
-    total, places, values = len(who), people.places, len(people.starts) - 1
+    total, places, values = len(members), people.places, len(people.starts) - 1
     line, side = np.empty(total, np.int32), np.zeros(len(people.value), np.bool_)
     gone, stay = np.empty(total, np.int32), np.empty(total, np.int32)
     tally, cuts = np.zeros(columns.most + 2, np.int64), np.zeros(BOUNDARIES, np.int64)
@@ -276,7 +282,7 @@ def cut_tree(
                 continue
             many = np.int64(0)
             for i in range(start, stop):
-                v = people.value[who[i]]
+                v = people.value[members[i]]
                 if having[v] == 0:
                     held[many] = v
                     many += 1
@@ -295,7 +301,7 @@ def cut_tree(
                     sides[2, people.adds[place]] += having[held[i]]
             cheapest, column = np.inf, np.int64(-1)
             for j in range(places.shape[1]):
-                _sort_by(who, start, stop, places, j, line, tally)
+                _sort_by(members, start, stop, places, j, line, tally)
                 for b in range(_boundaries(line, size, places, j, np.int64(len(cuts)), cuts)):
                     middle = cuts[b]
                     for i in range(many):
@@ -303,16 +309,16 @@ def cut_tree(
                     for i in range(middle):
                         natural[people.value[line[i]]] += 1
                     for family in range(3):
-                        found = -1
+                        repair = -1
                         for t in range(len(thetas)):
                             share = middle / size
                             going = _repaired(
                                 family, thetas[t], share, having, natural, held, many, left
                             )
                             if _both_hold(left, going, size, held, many, sides, people, rules):
-                                found = t
+                                repair = t
                                 break
-                        if found < 0:
+                        if repair < 0:
                             continue
                         mark += 1
                         cost = _cost_of_cut(
@@ -334,25 +340,25 @@ def cut_tree(
                             cheapest, column = cost, np.int64(j)
                             for i in range(many):
                                 best[held[i]] = left[held[i]]
-                        if found == 0:  # not repaired: the same cut in every family
+                        if repair == 0:  # not repaired: the same cut in every family
                             break
             if column >= 0:
-                _sort_by(who, start, stop, places, column, line, tally)
+                _sort_by(members, start, stop, places, column, line, tally)
                 for i in range(size):
                     v = people.value[line[i]]
                     side[line[i]] = best[v] <= 0
                     best[v] -= 1
                 middle, rest = start, 0
                 for i in range(start, stop):
-                    person = who[i]
+                    person = members[i]
                     if side[person]:
                         line[rest] = person
                         rest += 1
                     else:
-                        who[middle] = person
+                        members[middle] = person
                         middle += 1
                 for i in range(rest):
-                    who[middle + i] = line[i]
+                    members[middle + i] = line[i]
                 starts[depth], stops[depth] = middle, stop
                 starts[depth + 1], stops[depth + 1] = start, middle
                 depth += 2
@@ -378,18 +384,18 @@ def _cost_of_cut(
     """People times width on both sides, if the first `left[v]` people of each value go left."""
     for i in range(many):
         taken[held[i]] = 0
-    one, other, places = np.int64(0), np.int64(0), people.places
+    going, staying, places = np.int64(0), np.int64(0), people.places
     for i in range(size):
         v = people.value[line[i]]
         if taken[v] < left[v]:
             taken[v] += 1
-            gone[one] = line[i]
-            one += 1
+            gone[going] = line[i]
+            going += 1
         else:
-            stay[other] = line[i]
-            other += 1
-    cost = one * width_of(gone, np.int64(0), one, places, columns, seen, mark)
-    return cost + other * width_of(stay, np.int64(0), other, places, columns, seen, mark + 1)
+            stay[staying] = line[i]
+            staying += 1
+    cost = going * width_of(gone, np.int64(0), going, places, columns, seen, mark)
+    return cost + staying * width_of(stay, np.int64(0), staying, places, columns, seen, mark + 1)
 
 
 @kernel

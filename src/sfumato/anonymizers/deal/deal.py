@@ -170,13 +170,13 @@ class Deal(Anonymizer):
         try:
             cut = Mondrian(regions=self.regions).run(task)
         except NoSafeRelease as error:
-            if not task.suppression and all(one.merge_closed for one in task.require):
+            if not task.suppression and all(criterion.merge_closed for criterion in task.require):
                 raise  # what fails for everybody together fails for any groups
             refusal = error
         if cut is not None and task.at_end and clock.left <= 0:
             # Every judgement is an attack of its own, which takes longer than all the rest.
             return no_worse(cut, [], NO_TIME)
-        dealt = [one for one in self._deal(task, clock, cut) if keeps_limits(one)]
+        dealt = [release for release in self._deal(task, clock, cut) if keeps_limits(release)]
         made = sorted([*dealt, *([cut] if cut is not None else [])], key=partial(cost_of, task))
         for release in made:
             if release is cut:  # Mondrian has judged it
@@ -224,8 +224,8 @@ class Deal(Anonymizer):
             )
 
         def release_of(group: Codes, sweeps: int) -> Release:
-            found = DealFindings(sweeps, clock.interrupted, read.unsearched)
-            return published(dealt, group, task, found)
+            findings = DealFindings(sweeps, clock.interrupted, read.unsearched)
+            return published(dealt, group, task, findings)
 
         deadline = clock
 
@@ -303,10 +303,10 @@ def no_worse(cut: Release, dealt: Sequence[Release], why: str = NO_BETTER) -> Re
     """Mondrian's release, why that, and what was tried besides."""
     tried = DealFindings.of(dealt[-1].made) if dealt else None
     assert isinstance(cut.made, MadeHere)
-    found = replace(tried or DealFindings(0, False, ()), mondrian=True)
+    findings = replace(tried or DealFindings(0, False, ()), mondrian=True)
     notes = tuple(note for release in dealt[-1:] for note in release.notes)
     kept = dict.fromkeys([*cut.notes, *notes, why])
-    return replace(cut, made=replace(cut.made, findings=found), notes=tuple(kept))
+    return replace(cut, made=replace(cut.made, findings=findings), notes=tuple(kept))
 
 
 def cost_of(task: Task, release: Release) -> float:
@@ -343,9 +343,12 @@ class _Reading:
             places = task.about(criterion) if criterion.reads_values else (None,)
             groups = [whole[place] for place in places]
             by_counts = not (criterion.needs or criterion.joint)
-            linked = any(one.lists is not None for one in groups)
+            linked = any(attribute_groups.lists is not None for attribute_groups in groups)
             if isinstance(criterion, GroupCriterion):
-                ruled = all(criterion.count_rules(one) is not None for one in groups)
+                ruled = all(
+                    criterion.count_rules(attribute_groups) is not None
+                    for attribute_groups in groups
+                )
                 if by_counts and ruled:
                     compiled += [(criterion, place) for place in places]
                 elif by_counts and not linked:
@@ -360,8 +363,8 @@ class _Reading:
                     unsearched.append(criterion.name)
         read = {place for _, place in (*compiled, *asked, *together) if place is not None}
         if unsearched or asked or together:  # guards look at all values
-            every = enumerate(task.table.counts.sensitive)
-            read |= {place for place, attribute in every if attribute.sets is None}
+            attributes = enumerate(task.table.counts.sensitive)
+            read |= {place for place, attribute in attributes if attribute.sets is None}
         return cls(
             task,
             tuple(sorted(read)),
@@ -378,9 +381,9 @@ class _Reading:
         whole = whole_table(self.task)
         rules: list[tuple[int, CountRule]] = []
         for criterion, place in self.compiled:
-            one = criterion if share == 1 else criterion.tightened(share, whole[place])
+            tightened = criterion if share == 1 else criterion.tightened(share, whole[place])
             first = 0 if place is None else dealt.first[place]
-            rules += [(first, rule) for rule in one.count_rules(whole[place]) or ()]
+            rules += [(first, rule) for rule in tightened.count_rules(whole[place]) or ()]
         if guard is not None:
             least = max(criterion.fewest_people for criterion in self.task.require)
             rules.append((0, fewest(max(least, 2) * guard.times)))
@@ -397,7 +400,7 @@ def whole_table(task: Task) -> dict[int | None, Groups]:
     """The table as one group, by the position of a sensitive attribute; None: sizes only."""
     counts = task.table.counts
     standing = as_it_stands(task.table)
-    found: dict[int | None, Groups] = {None: standing.groups.everybody()}
+    whole: dict[int | None, Groups] = {None: standing.groups.everybody()}
     for place, attribute in enumerate(counts.sensitive):
-        found[place] = standing.groups_for(attribute.name).everybody()
-    return found
+        whole[place] = standing.groups_for(attribute.name).everybody()
+    return whole

@@ -227,9 +227,9 @@ def sweep(
     # for all whom she may change places with.
     goes, comes = np.zeros(many), np.zeros(many)
     low, high = np.zeros(many, np.int64), np.zeros(many, np.int64)
-    mine_now, theirs_now = np.zeros(many), np.zeros(many)
+    g_now, h_now = np.zeros(many), np.zeros(many)
     values, pairs = len(people.starts) - 1, np.int64(0)
-    mine_may, theirs_may = np.full(values, -1, np.int64), np.full(values, -1, np.int64)
+    g_may, h_may = np.full(values, -1, np.int64), np.full(values, -1, np.int64)
     for step in range(len(stretch.visits)):
         if stretch.stop[0]:
             break
@@ -241,7 +241,7 @@ def sweep(
             if size < 2:
                 continue
             looked[g] = step + 1
-            spared = _leaving(state, people, columns, gone, g, x, goes, mine_now, low, high)
+            spared = _leaving(state, people, columns, gone, g, x, goes, g_now, low, high)
             leaves = (size - 1) * spared - state.width[g]
         best, chosen, partner = stretch.bars[step] - 1e-12, np.int64(-1), np.int64(-1)
         g_changes, h_changes, slot, replaced = 0.0, 0.0, 0, False
@@ -266,9 +266,9 @@ def sweep(
                     else:
                         s = columns.span[j]
                         first, last = np.int64(ends[h, s, 0]), np.int64(ends[h, s, 3])
-                        theirs_now[j] = span_width(columns, j, first, last)
+                        h_now[j] = span_width(columns, j, first, last)
                         more += span_width(columns, j, min(first, code), max(last, code))
-                        more -= theirs_now[j]
+                        more -= h_now[j]
                 delta = leaves + (others + 1) * more + state.width[h]
                 if delta < best and may_leave != 0:
                     if may_leave < 0:
@@ -281,7 +281,7 @@ def sweep(
                             slot += 1
                 y = np.int64(state.head[h])
                 for _ in range(min(RING, others)):
-                    mine, theirs = 0.0, 0.0
+                    g_widens, h_widens = 0.0, 0.0
                     for j in range(many):
                         code, own = np.int64(places[y, j]), np.int64(places[x, j])
                         if code == own:
@@ -289,16 +289,16 @@ def sweep(
                         if columns.kind[j] == SET:
                             cost, cell = columns.cost[j], columns.at[j] + code
                             if not absent:
-                                mine += goes[j] + cost * gain[min(cells[g, cell], SOFT)]
-                            theirs += comes[j] - cost * gain[min(cells[h, cell], SOFT) - 1]
+                                g_widens += goes[j] + cost * gain[min(cells[g, cell], SOFT)]
+                            h_widens += comes[j] - cost * gain[min(cells[h, cell], SOFT) - 1]
                         elif soft and columns.kind[j] == LABEL:
                             if not absent:
-                                mine += _relabelled(state, columns, gone, g, j, own, code)
-                            theirs += _relabelled(state, columns, gone, h, j, code, own)
+                                g_widens += _relabelled(state, columns, gone, g, j, own, code)
+                            h_widens += _relabelled(state, columns, gone, h, j, code, own)
                         else:
                             if not absent:
                                 first, last = min(low[j], code), max(high[j], code)
-                                mine += span_width(columns, j, first, last) - mine_now[j]
+                                g_widens += span_width(columns, j, first, last) - g_now[j]
                             s = columns.span[j]
                             first, last = np.int64(ends[h, s, 0]), np.int64(ends[h, s, 3])
                             if code == first and ends[h, s, 1] == 1:
@@ -306,30 +306,30 @@ def sweep(
                             if code == last and ends[h, s, 4] == 1:
                                 last = np.int64(ends[h, s, 5])
                             first, last = min(first, own), max(last, own)
-                            theirs += span_width(columns, j, first, last) - theirs_now[j]
-                    delta = size * mine + others * theirs
+                            h_widens += span_width(columns, j, first, last) - h_now[j]
+                    delta = size * g_widens + others * h_widens
                     v = np.int64(people.value[y])
                     if delta < best and (
                         v == people.value[x]
                         or (
-                            (absent or _may_swap(state, people, rules, g, y, x, mine_may, v, step))
-                            and _may_swap(state, people, rules, h, x, y, theirs_may, v, pairs)
+                            (absent or _may_swap(state, people, rules, g, y, x, g_may, v, step))
+                            and _may_swap(state, people, rules, h, x, y, h_may, v, pairs)
                         )
                     ):
                         best, chosen, partner, replaced = delta, h, y, False
-                        g_changes, h_changes = mine, theirs
+                        g_changes, h_changes = g_widens, h_widens
                         if proposing:
                             _propose(stretch, step, slot, h, y, delta)
                             slot += 1
                     if room > 0 and not absent:  # y comes instead of x; h is narrower at best
-                        delta = size * mine - state.width[h] + columns.whole + stretch.price
+                        delta = size * g_widens - state.width[h] + columns.whole + stretch.price
                         if (
                             delta < min(best, 0.0)
-                            and _may_swap(state, people, rules, g, y, x, mine_may, v, step)
+                            and _may_swap(state, people, rules, g, y, x, g_may, v, step)
                             and _may(state, people, rules, h, nobody, y)
                         ):
                             best, chosen, partner, replaced = delta, h, y, True
-                            g_changes = mine
+                            g_changes = g_widens
                     y = np.int64(state.after[y])
                 state.head[h] = y
         if room > 0 and not absent and leaves + columns.whole + stretch.price < min(best, 0.0):

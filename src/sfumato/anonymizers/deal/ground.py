@@ -148,10 +148,10 @@ class SearchGround:
         lines, waiting = [], []
         for number in range(ORDERS if total < _MANY else ORDERS // 2):
             # Ties by chance: the table has those who look alike sorted by their sensitive values.
-            who = chance.permutation(total).astype(np.int32)
+            members = chance.permutation(total).astype(np.int32)
             lean = np.exp(chance.normal(0.0, 0.7 if number else 0.0, columns))
-            waiting.append(pool.submit(sort_by_place, who, dealt.people, dealt.columns, lean))
-            lines.append(who)
+            waiting.append(pool.submit(sort_by_place, members, dealt.people, dealt.columns, lean))
+            lines.append(members)
         for future in waiting:
             future.result()
         orders = np.array(lines, dtype=np.int32)
@@ -164,9 +164,11 @@ class SearchGround:
         """Some of these people, drawn by lot, under the same rules and by the same clock."""
         people, total = self.dealt.people, len(self.dealt)
         chosen = np.sort(np.random.default_rng(total).permutation(total)[:SAMPLE])
-        some = people._replace(places=people.places[chosen], value=people.value[chosen])
+        drawn_people = people._replace(places=people.places[chosen], value=people.value[chosen])
         frame = self.dealt.frame[chosen]
-        dealt = replace(self.dealt, tuples=self.dealt.tuples[chosen], people=some, frame=frame)
+        dealt = replace(
+            self.dealt, tuples=self.dealt.tuples[chosen], people=drawn_people, frame=frame
+        )
         return SearchGround.of(dealt, self.rules, 0, self.clock, self.box)
 
     @property
@@ -191,28 +193,32 @@ class SearchGround:
 
     def cut(self, schedule: Sequence[float], order: int = 0, kept: Bools | None = None) -> Codes:
         """The groups of a cut tree that keeps to tighter bounds first; -1: who is not kept."""
-        who = self.orders[order].copy()
+        members = self.orders[order].copy()
         if kept is not None:
-            who = who[kept[who]]
+            members = members[kept[members]]
         # Cells begin with whom limits keep apart.
-        frame = self.dealt.frame[who]
-        who = who[np.argsort(frame, kind="stable")]
-        begins = np.unique(np.append(np.searchsorted(np.sort(frame), np.unique(frame)), len(who)))
+        frame = self.dealt.frame[members]
+        members = members[np.argsort(frame, kind="stable")]
+        begins = np.unique(
+            np.append(np.searchsorted(np.sort(frame), np.unique(frame)), len(members))
+        )
         if self.box:
             # Stand-ins of one sort, of the other, or of both, and not all of them: which leads
             # furthest depends on what the criteria are like.
             sort = order % 3
             step = max(len(schedule), 2 if sort else 1)
             for rules in self.ladder[::-step][::-1] if sort < 2 else self.ladder[-2::-2][::-1]:
-                begins = self._cut_where_it_holds(who, begins, rules)
-            return numbered(who, begins, len(self.dealt))
+                begins = self._cut_where_it_holds(members, begins, rules)
+            return numbered(members, begins, len(self.dealt))
         for share in schedule:
-            begins = self.cut_cells(who, begins, self.bounds if share == 1 else self.rules(share))
-        return numbered(who, begins, len(self.dealt))
+            begins = self.cut_cells(
+                members, begins, self.bounds if share == 1 else self.rules(share)
+            )
+        return numbered(members, begins, len(self.dealt))
 
-    def _cut_where_it_holds(self, who: Codes, begins: Ints, rules: Rules) -> Ints:
+    def _cut_where_it_holds(self, members: Codes, begins: Ints, rules: Rules) -> Ints:
         """Cut those cells further of which all parts hold; the largest cells first."""
-        made = who.copy()
+        made = members.copy()
         parts = self.cut_cells(made, begins, rules)
         of_cell = np.searchsorted(begins, parts[:-1], side="right") - 1
         cells = np.flatnonzero(self.all_hold(made, parts, of_cell, len(begins) - 1))
@@ -220,50 +226,52 @@ class SearchGround:
 
         def further(cut: Ints) -> tuple[Codes, Ints]:
             cutting = np.isin(np.arange(len(begins) - 1), cut)
-            mixed = np.where(np.repeat(cutting, np.diff(begins)), made, who)
+            mixed = np.where(np.repeat(cutting, np.diff(begins)), made, members)
             return mixed, np.union1d(begins, parts[:-1][cutting[of_cell]])
 
         def counts_after(cut: Ints) -> tuple[Codes, Ints]:
-            mixed, found = further(cut)
-            group = numbered(mixed, found, len(self.dealt))
-            return counts_of(self.dealt.people, group, len(found) - 1)
+            mixed, cut_begins = further(cut)
+            group = numbered(mixed, cut_begins, len(self.dealt))
+            return counts_of(self.dealt.people, group, len(cut_begins) - 1)
 
-        who[:], begins = further(self.box.as_many_as_hold(cells, counts_after))
+        members[:], begins = further(self.box.as_many_as_hold(cells, counts_after))
         return begins
 
-    def all_hold(self, who: Codes, parts: Ints, of_cell: Ints, cells: int) -> Bools:
+    def all_hold(self, members: Codes, parts: Ints, of_cell: Ints, cells: int) -> Bools:
         """Whether all parts of each cell hold by the criteria that know no rules."""
         if not self.box.by_group:
             return np.ones(cells, dtype=bool)
         held = self.box.holds(
-            *counts_of(self.dealt.people, numbered(who, parts, len(self.dealt)), len(parts) - 1)
+            *counts_of(self.dealt.people, numbered(members, parts, len(self.dealt)), len(parts) - 1)
         )
         fine: Bools = np.bincount(of_cell[~held], minlength=cells) == 0
         return fine
 
-    def cut_cells(self, who: Codes, begins: Ints, rules: Rules) -> Ints:
-        """Cut cells further; `who` is rearranged within them.
+    def cut_cells(self, members: Codes, begins: Ints, rules: Rules) -> Ints:
+        """Cut cells further; `members` is rearranged within them.
 
         Large cells first, and then all by portions, at the same time.
         """
-        begun = np.zeros(len(who) + 1, dtype=np.bool_)
+        begun = np.zeros(len(members) + 1, dtype=np.bool_)
         begun[-1] = True
         begun[begins] = True
-        whole = np.zeros(len(who), dtype=np.bool_)  # by its first place: a cell that cannot be cut
+        whole = np.zeros(
+            len(members), dtype=np.bool_
+        )  # by its first place: a cell that cannot be cut
         while True:
             sizes = np.diff(begins)
             large = np.flatnonzero((sizes > 2 * _PORTION) & ~whole[begins[:-1]])
             if not len(large):
                 break
             self._run(
-                partial(self._cut, who, begun, rules, begins[cell : cell + 2], sizes[cell] // 2)
+                partial(self._cut, members, begun, rules, begins[cell : cell + 2], sizes[cell] // 2)
                 for cell in large.tolist()
             )
             before, begins = begins, np.flatnonzero(begun)
             kept = begins[np.searchsorted(begins, before[large]) + 1] == before[large + 1]
             whole[before[large[kept]]] = True
         self._run(
-            partial(self._cut, who, begun, rules, begins[first : last + 1], 0)
+            partial(self._cut, members, begun, rules, begins[first : last + 1], 0)
             for first, last in pairwise(_parts(np.diff(begins), _PORTION).tolist())
         )
         return np.flatnonzero(begun)
@@ -272,10 +280,10 @@ class SearchGround:
         for running in [self.pool.submit(job) for job in jobs]:
             running.result()
 
-    def _cut(self, who: Codes, begun: Bools, rules: Rules, begins: Ints, small: int) -> None:
+    def _cut(self, members: Codes, begun: Bools, rules: Rules, begins: Ints, small: int) -> None:
         start, stop = begins[0], begins[-1]
         cut_tree(
-            who[start:stop],
+            members[start:stop],
             begins - start,
             self.dealt.people,
             self.dealt.columns,
@@ -286,11 +294,11 @@ class SearchGround:
             self.clock.stop,
         )
 
-    def costs(self, who: Codes, begins: Ints) -> Floats:
-        """People times width of groups that are runs of `who`."""
-        found = np.zeros(len(begins) - 1)
-        weigh(who, begins, self.dealt.people, self.dealt.columns, found)
-        return found
+    def costs(self, members: Codes, begins: Ints) -> Floats:
+        """People times width of groups that are runs of `members`."""
+        group_costs = np.zeros(len(begins) - 1)
+        weigh(members, begins, self.dealt.people, self.dealt.columns, group_costs)
+        return group_costs
 
 
 Start = Callable[[SearchGround], Codes]
@@ -305,12 +313,12 @@ def starts(ground: SearchGround, most: int) -> list[Start]:
     """Cut trees of everybody, at most so many of five. If all are wanted, of few people along every
     order, since there each counts; of very few also partitions drawn by lot, which no cut of shares
     leads to."""
-    listed, every = list(STARTS[:most]), most >= len(STARTS)
-    if every and ground.few:
+    listed, all_wanted = list(STARTS[:most]), most >= len(STARTS)
+    if all_wanted and ground.few:
         schedules = dict.fromkeys(schedule for schedule, _ in STARTS)
-        listed += [one for one in product(schedules, range(ORDERS)) if one not in STARTS]
+        listed += [start for start in product(schedules, range(ORDERS)) if start not in STARTS]
     made: list[Start] = [_tree(schedule, order) for schedule, order in listed]
-    if every and len(ground.dealt) <= _VERY_FEW:
+    if all_wanted and len(ground.dealt) <= _VERY_FEW:
         made += [partial(_drawn, number) for number in range(_LOTS)]
     return made
 
@@ -328,9 +336,9 @@ def _drawn(number: int, ground: SearchGround) -> Codes:
         many = int(chance.integers(2, max(total // ground.bounds.least, 2) + 1))
         lots = chance.integers(0, many, total)
         drawn = np.unique(lots, return_inverse=True)[1].reshape(-1).astype(np.int32)
-        who = np.argsort(drawn, kind="stable").astype(np.int32)
-        begins = np.searchsorted(drawn[who], np.arange(drawn.max() + 2))
-        cost = float(ground.costs(who, begins).sum())
+        members = np.argsort(drawn, kind="stable").astype(np.int32)
+        begins = np.searchsorted(drawn[members], np.arange(drawn.max() + 2))
+        cost = float(ground.costs(members, begins).sum())
         counts, sizes = counts_of(people, drawn, len(begins) - 1)
         if (
             cost < least
@@ -427,8 +435,8 @@ def _parts(sizes: Ints, people: int) -> Ints:
     return np.append(np.flatnonzero(np.diff(portion, prepend=-1)), len(sizes))
 
 
-def numbered(who: Codes, begins: Ints, total: int) -> Codes:
-    """Each person's group, of groups that are runs of `who`; -1: who is in none."""
+def numbered(members: Codes, begins: Ints, total: int) -> Codes:
+    """Each person's group, of groups that are runs of `members`; -1: who is in none."""
     group = np.full(total, -1, dtype=np.int32)
-    group[who] = np.repeat(np.arange(len(begins) - 1, dtype=np.int32), np.diff(begins))
+    group[members] = np.repeat(np.arange(len(begins) - 1, dtype=np.int32), np.diff(begins))
     return group

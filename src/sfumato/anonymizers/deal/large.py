@@ -101,9 +101,9 @@ def _reasons_against(task: Task, stored: StoredCounts) -> Iterator[str]:
 
 def _left_to_mondrian(cut: Release, why: str, *, interrupted: bool = False) -> Release:
     assert isinstance(cut.made, MadeHere)
-    found = DealFindings(0, interrupted, (), mondrian=True, cells=0, undealt=cut.people)
+    findings = DealFindings(0, interrupted, (), mondrian=True, cells=0, undealt=cut.people)
     notes = (*cut.notes, f"{why}: this is Mondrian's release")
-    return replace(cut, made=replace(cut.made, findings=found), notes=notes)
+    return replace(cut, made=replace(cut.made, findings=findings), notes=notes)
 
 
 def _forget(release: Release, stored: StoredCounts) -> None:
@@ -131,9 +131,9 @@ class _CellSearch(LargeSearch):
         harvest = Harvest(self._task, self._stored)
         self.split_large()
         self.finish(harvest, partial(describe, self._deal.regions, self._columns))
-        found = replace(self._found, undealt=self._stored.memberships - self._dealt)
-        made = harvest.release(found, self._suppressed, disjoint=self._disjoint)
-        notes = (*made.notes, *([INTERRUPTED] if found.interrupted else []))
+        findings = replace(self._found, undealt=self._stored.memberships - self._dealt)
+        made = harvest.release(findings, self._suppressed, disjoint=self._disjoint)
+        notes = (*made.notes, *([INTERRUPTED] if findings.interrupted else []))
         return replace(made, notes=notes)
 
     def finish_batch(
@@ -150,7 +150,7 @@ class _CellSearch(LargeSearch):
             return
         counts = fetched[0].compact()  # in an order that does not depend on the engine
         cell = CellCounts(
-            **{one.name: getattr(counts, one.name) for one in fields(Counts)},
+            **{field.name: getattr(counts, field.name) for field in fields(Counts)},
             code_frequencies=self._code_frequencies,
             value_frequencies=self._value_frequencies,
         )
@@ -172,23 +172,25 @@ class _CellSearch(LargeSearch):
         self._suppressed += release.suppressed
         if not release.disjoint:
             self._disjoint = False
-        before, found = self._found, DealFindings.of(release.made)
-        assert found is not None
+        before, findings = self._found, DealFindings.of(release.made)
+        assert findings is not None
         self._found = replace(
             before,
-            sweeps=before.sweeps + found.sweeps,
-            interrupted=before.interrupted or found.interrupted,
-            unsearched=found.unsearched,
+            sweeps=before.sweeps + findings.sweeps,
+            interrupted=before.interrupted or findings.interrupted,
+            unsearched=findings.unsearched,
             cells=before.cells + 1,
         )
 
 
 def _people_of_a_cell(task: Task, stored: StoredCounts) -> int:
     """How many people can be dealt in our memory: each search counts values by group."""
-    told = [domain for domain in stored.quasi if domain.kind not in ("numeric", "date")]
-    counted = sum(map(len, [*told, *(attribute.domain for attribute in stored.sensitive)]))
+    listed_domains = [domain for domain in stored.quasi if domain.kind not in ("numeric", "date")]
+    counted = sum(
+        map(len, [*listed_domains, *(attribute.domain for attribute in stored.sensitive)])
+    )
     least = max((criterion.fewest_people for criterion in task.require), default=1)
-    each = bytes_for(1, len(stored.columns)) + _CHAINS * (
+    person_bytes = bytes_for(1, len(stored.columns)) + _CHAINS * (
         _PERSON + _COUNT * counted // max(least, 1)
     )
-    return min(max(int(stored.engine.memory * SHARE) // each, 1), _MOST_PEOPLE)
+    return min(max(int(stored.engine.memory * SHARE) // person_bytes, 1), _MOST_PEOPLE)

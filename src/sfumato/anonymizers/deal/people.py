@@ -118,18 +118,20 @@ class Dealt:
         tuples = np.repeat(np.arange(len(counts)), counts.n)
         laid = _Layout()
         rows, apart = [], list[Codes]()
-        for column, one in enumerate(levels):
+        for column, column_levels in enumerate(levels):
             weight = weights[column]
             codes = published.searched(column, counts.codes[column])
-            if style == "hierarchy" or (one.finest and published.boundaries[column] is None):
-                order = laid.label(one, counts.by_code(column), weight)
+            if style == "hierarchy" or (
+                column_levels.finest and published.boundaries[column] is None
+            ):
+                order = laid.label(column_levels, counts.by_code(column), weight)
             elif (bounded := published.boundaries[column]) is not None:
                 order = laid.range(bounded, weight)
             else:
-                order = laid.set(one.domain, counts.by_code(column), weight)
+                order = laid.set(column_levels.domain, counts.by_code(column), weight)
             rows.append(order[codes])
             if laid.last == SET and published.last[column] >= 0:
-                rows.append(laid.missing(one.domain, weight)[codes])
+                rows.append(laid.missing(column_levels.domain, weight)[codes])
             frames = published.frames[column]
             if frames is not None and not published.halved[column]:
                 rows.append(laid.apart(frames)[codes])
@@ -139,7 +141,9 @@ class Dealt:
         people = DealtPeople(places, value[tuples], starts, adds, sum_width(counts, attributes))
         frame = np.zeros(len(counts), dtype=np.int64)
         if apart:
-            frame, _ = rank_rows(np.stack(apart), [int(one.max(initial=0)) + 1 for one in apart])
+            frame, _ = rank_rows(
+                np.stack(apart), [int(frame_codes.max(initial=0)) + 1 for frame_codes in apart]
+            )
         return cls(
             table,
             counts,
@@ -277,7 +281,7 @@ class _Layout:
 
     def done(self) -> DealtColumns:
         kind, at, size, cost, span, levels = (
-            np.array(one) for one in zip(*self._rows, strict=True)
+            np.array(column) for column in zip(*self._rows, strict=True)
         )
         return DealtColumns(
             kind.astype(np.int32),
@@ -302,7 +306,7 @@ class _Layout:
 
 def sum_width(counts: Counts, attributes: Sequence[int]) -> int:
     """How many columns the counts of these attributes have together."""
-    return sum(len(counts.sensitive[one].domain) for one in attributes)
+    return sum(len(counts.sensitive[attribute].domain) for attribute in attributes)
 
 
 def value_columns(
@@ -313,18 +317,18 @@ def value_columns(
     if not attributes:
         return np.zeros(len(counts), np.int32), np.zeros(2, np.int64), np.zeros(0, np.int32), first
     at = 0
-    for one in attributes:
-        first[one] = at
-        at += len(counts.sensitive[one].domain)
+    for attribute in attributes:
+        first[attribute] = at
+        at += len(counts.sensitive[attribute].domain)
     rows = counts.values[list(attributes)]
     distinct, value = np.unique(rows, axis=1, return_inverse=True)
     listed = []
     for combination in distinct.T.tolist():
         adds: list[int] = []
-        for one, code in zip(attributes, combination, strict=True):
-            sets = counts.sensitive[one].sets
+        for attribute, code in zip(attributes, combination, strict=True):
+            sets = counts.sensitive[attribute].sets
             members = [code] if sets is None else _members(sets.offsets, sets.members, code)
-            adds += [first[one] + member for member in members]
+            adds += [first[attribute] + member for member in members]
         listed.append(adds)
     starts = offsets_of([len(adds) for adds in listed])
     flat = np.array([column for adds in listed for column in adds], dtype=np.int32)
@@ -332,5 +336,5 @@ def value_columns(
 
 
 def _members(offsets: Ints, members: Codes, code: int) -> list[int]:
-    found: list[int] = members[offsets[code] : offsets[code + 1]].tolist()
-    return found
+    listed: list[int] = members[offsets[code] : offsets[code + 1]].tolist()
+    return listed

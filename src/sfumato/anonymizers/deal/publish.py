@@ -42,7 +42,7 @@ def _placement(release: Release) -> Placement:
     return release.placement.in_memory("dealing")
 
 
-def published(dealt: Dealt, group: Codes, task: Task, found: Findings) -> Release:
+def published(dealt: Dealt, group: Codes, task: Task, findings: Findings) -> Release:
     """The release of these groups, numbered by their first tuple; -1: suppressed."""
     total, inside = int(group.max()) + 1, np.flatnonzero(group >= 0)
     first = np.full(total, len(dealt.counts), dtype=np.int64)
@@ -64,7 +64,7 @@ def published(dealt: Dealt, group: Codes, task: Task, found: Findings) -> Releas
     alike = dealt.counts.group_of[0][tuples[groups > 0]]
     fits = np.unique(alike * total + groups[groups > 0] - 1)
     apart = None if len(fits) == len(np.unique(alike)) else False
-    return build_release(placement, regions, found, seed=task.seed, disjoint=apart)
+    return build_release(placement, regions, findings, seed=task.seed, disjoint=apart)
 
 
 def mended(
@@ -81,7 +81,7 @@ def mended(
     `together`: also the worst groups where only all of them together fail, more of them each time.
     """
     assert isinstance(release.made, MadeHere)
-    share, found = _WORST, release.made.findings
+    share, findings = _WORST, release.made.findings
     for _ in range(_ROUNDS):
         failing = violators(task, release)
         if together and not failing.any():
@@ -90,7 +90,7 @@ def mended(
         if not failing.any() or len(failing) < 2 or not in_time():
             break
         group = _people_in(release)
-        release = published(ground.dealt, _merged(ground, group, failing), task, found)
+        release = published(ground.dealt, _merged(ground, group, failing), task, findings)
     return release
 
 
@@ -137,10 +137,10 @@ def _merged(ground: SearchGround, group: Ints, failing: Bools) -> Codes:
     costs = ground.costs(both, offsets_of(many[pairs].sum(axis=1))) - alone[pairs].sum(axis=1)
     becomes = np.arange(len(failing))
     free = np.ones(len(failing), dtype=bool)
-    for one, other in pairs[np.argsort(costs, kind="stable")].tolist():
-        if free[one] and free[other]:
-            becomes[one] = other
-            free[one] = free[other] = False
+    for failing_group, near_group in pairs[np.argsort(costs, kind="stable")].tolist():
+        if free[failing_group] and free[near_group]:
+            becomes[failing_group] = near_group
+            free[failing_group] = free[near_group] = False
     merged = np.where(group < 0, -1, becomes[group]).astype(np.int32)
     merged[group >= 0] = np.unique(merged[group >= 0], return_inverse=True)[1].reshape(-1)
     return merged
@@ -148,11 +148,13 @@ def _merged(ground: SearchGround, group: Ints, failing: Bools) -> Codes:
 
 def _near_groups(orders: Codes, group: Ints, failing: Bools) -> Ints:
     """Pairs of a failing group and another, of which somebody is near on an order."""
-    found = []
+    sides = []
     for line in group[orders]:
         for away in range(1, _NEAR + 1):
             here, there = line[:-away], line[away:]
-            found += [(here, there), (there, here)]
-    one, other = (np.concatenate(side) for side in zip(*found, strict=True))
-    kept = (one >= 0) & (other >= 0) & failing[one] & (one != other)
-    return np.unique(np.stack([one[kept], other[kept]], axis=1), axis=0)
+            sides += [(here, there), (there, here)]
+    failing_side, near_side = (np.concatenate(side) for side in zip(*sides, strict=True))
+    kept = (
+        (failing_side >= 0) & (near_side >= 0) & failing[failing_side] & (failing_side != near_side)
+    )
+    return np.unique(np.stack([failing_side[kept], near_side[kept]], axis=1), axis=0)

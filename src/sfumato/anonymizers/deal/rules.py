@@ -57,8 +57,8 @@ def pack(rules: Sequence[tuple[int, CountRule]], people: int) -> Rules:
             least = max(least, int(rule.numbers[0]))
             continue
         first = len(starts) - 1
-        for one in rule.sums:
-            members += [column + code for code in one]
+        for summed in rule.sums:
+            members += [column + code for code in summed]
             starts.append(len(members))
         end, at = len(starts) - 1, len(numbers)
         table.append([int(rule.kind), first, end, at, int(rule.running), int(rule.strict)])

@@ -140,7 +140,9 @@ class Chain:
             run = partial(sweep, *shared, gone)
             stretches = self._stretches(bars, self._price(gone))
             stretches.sort(key=lambda stretch: -len(stretch.visits))  # the longest begin first
-            made = sum(job.result() for job in [ground.pool.submit(run, one) for one in stretches])
+            made = sum(
+                job.result() for job in [ground.pool.submit(run, stretch) for stretch in stretches]
+            )
         self.changes += made
         self.sweeps += 1
         self._keep()
@@ -218,13 +220,13 @@ class Chain:
         # Everybody by pair (a group without a partner is one by itself), then along an order.
         first, pair = ground.orders[0], np.minimum(partner, np.arange(total))
         first = first[group[first] >= 0]
-        who = first[np.argsort(pair[group[first]], kind="stable")]
-        begins = _runs(pair[group[who]])
-        apart = who[np.argsort(group[who], kind="stable")]
+        members = first[np.argsort(pair[group[first]], kind="stable")]
+        begins = _runs(pair[group[members]])
+        apart = members[np.argsort(group[members], kind="stable")]
         now = ground.costs(apart, _runs(group[apart]))
-        one = pair[group[who[begins[:-1]]]]
-        before = now[one] + np.where(partner[one] != one, now[partner[one]], 0.0)
-        made = who.copy()
+        leading = pair[group[members[begins[:-1]]]]
+        before = now[leading] + np.where(partner[leading] != leading, now[partner[leading]], 0.0)
+        made = members.copy()
         rules = ground.bounds
         if ground.box:
             rules = ground.ladder[self._chance.integers(len(ground.ladder))]
@@ -236,7 +238,7 @@ class Chain:
             cheaper &= ground.all_hold(made, parts, of_pair, len(begins) - 1)
 
         def cut(pairs: Ints) -> Codes:
-            better = who[np.repeat(np.isin(np.arange(len(then)), pairs), np.diff(begins))]
+            better = members[np.repeat(np.isin(np.arange(len(then)), pairs), np.diff(begins))]
             moved = group.copy()
             moved[better] = numbered(made, parts, len(group))[better] + total
             kept = moved >= 0

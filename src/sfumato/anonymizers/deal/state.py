@@ -182,10 +182,10 @@ def soft_width(state: GroupState, columns: DealtColumns, g: Int, gone: Floats) -
     width = 0.0
     for j in range(len(columns.kind)):
         if columns.kind[j] == SET:
-            found = -1.0
+            further = -1.0
             for cell in range(columns.at[j], columns.at[j] + columns.size[j]):
-                found += 1.0 - gone[min(state.cells[g, cell], SOFT)]
-            width += columns.cost[j] * found
+                further += 1.0 - gone[min(state.cells[g, cell], SOFT)]
+            width += columns.cost[j] * further
         elif columns.kind[j] == LABEL and gone[1] > 0:
             for r in range(columns.rung_at[j], columns.rung_at[j + 1]):
                 odd = min(state.size[g] - state.tops[g, r, 0], SOFT)

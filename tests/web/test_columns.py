@@ -65,7 +65,7 @@ def test_nothing_of_people_with_names_is_shown_unless_it_is_asked_for(desk: Desk
     found = columns.list_values(desk, "disease", "A")
     assert found.values
     assert all("a" in bar.label.lower() for bar in found.values)
-    assert columns.list_values(desk, "disease", "' OR 1=1 --").found == 0
+    assert columns.list_values(desk, "disease", "' OR 1=1 --").matching == 0
 
 
 def test_missing_values_and_one_value_are_told(desk: Desk) -> None:

@@ -45,15 +45,15 @@ class Bench:
     errand: Errand | None = field(default=None)
 
     def begin(
-        self, what: str, work: Callable[[], Awaitable[str]], command: str = "", page: str = "/"
+        self, title: str, work: Callable[[], Awaitable[str]], command: str = "", page: str = "/"
     ) -> Errand:
         """Let the runner do something; `work` ends with the address that shows what came of it.
 
         `page` is where it is watched. InputError if something is being done already.
         """
         if self.errand is not None and self.errand.status == "running":
-            raise InputError(f"{self.errand.what} is still being done; wait for it, or cancel it")
-        self.errand = Errand(what, command, page)
+            raise InputError(f"{self.errand.title} is still being done; wait for it, or cancel it")
+        self.errand = Errand(title, command, page)
         self.errand.task = asyncio.ensure_future(self.errand.run(work))
         return self.errand
 
@@ -68,7 +68,7 @@ class Bench:
 class Errand:
     """Something that takes long: what it is, how it ended, and where to look then."""
 
-    what: str
+    title: str
     command: str = ""
     page: str = "/"
     status: Literal["running", "done", "failed", "cancelled"] = "running"
@@ -192,20 +192,20 @@ class Form:
 
     def number(self, name: str, default: float | None = None) -> float:
         """A number; InputError if it is none, or missing without a default."""
-        said = self.text(name).strip()
-        if not said and default is not None:
+        typed_text = self.text(name).strip()
+        if not typed_text and default is not None:
             return default
         try:
-            return float(said)
+            return float(typed_text)
         except ValueError:
-            raise InputError(f"{name} = {quoted(said)} is no number") from None
+            raise InputError(f"{name} = {quoted(typed_text)} is no number") from None
 
     def whole(self, name: str, default: int | None = None) -> int:
         """A whole number."""
-        said = self.number(name, None if default is None else float(default))
-        if not said.is_integer():
-            raise InputError(f"{name} = {said:g} is no whole number")
-        return int(said)
+        number = self.number(name, None if default is None else float(default))
+        if not number.is_integer():
+            raise InputError(f"{name} = {number:g} is no whole number")
+        return int(number)
 
     def __contains__(self, name: object) -> bool:
         return any(key == name for key, _ in self.fields)

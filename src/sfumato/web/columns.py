@@ -67,7 +67,7 @@ class ColumnPicture:
 class TablePicture:
     """The columns of a file, how it is written, and what must be said of how it was read.
 
-    `said`: what was said of how it is written, by whomever; `form` is what was found.
+    `stated`: what was said of how it is written, by whomever; `form` is what was found.
     """
 
     label: str
@@ -75,7 +75,7 @@ class TablePicture:
     columns: tuple[ColumnPicture, ...]
     written: str
     form: dict[str, str]
-    said: dict[str, object]
+    stated: dict[str, object]
     notes: tuple[str, ...] = ()
     one_in: int = 1
 
@@ -109,14 +109,14 @@ def examined(desk: Desk, reading: Reading | None = None) -> Examined:
     from sfumato.policy.draft.draft import examine
     from sfumato.table import refuse_part
 
-    told = told_reading(desk) if reading is None else reading
+    wanted_reading = told_reading(desk) if reading is None else reading
     drafted = desk.state().policy is not None
-    tables, key = looks_at(desk).tables, (repr(told), drafted)
+    tables, key = looks_at(desk).tables, (repr(wanted_reading), drafted)
     if key not in tables:
         path = desk.data()
         refuse_part(path)
         forget_older(tables)
-        tables[key] = examine(path, told, as_told=drafted)
+        tables[key] = examine(path, wanted_reading, as_told=drafted)
     return tables[key]
 
 
@@ -127,13 +127,13 @@ def forget_older(kept: dict[Hashable, Found]) -> None:
         del kept[key]
 
 
-def will_be_read_so(desk: Desk, text: str, found: Examined) -> None:
+def will_be_read_so(desk: Desk, text: str, looked: Examined) -> None:
     """A policy says how a file was read: once it is saved, there is nothing to look at again."""
     from sfumato.policy.edit_text import said_in
     from sfumato.policy.toml import reading_told
 
-    told = desk.reading().over(reading_told(said_in(text, "read")))
-    looks_at(desk).tables[repr(told), True] = found
+    later_reading = desk.reading().over(reading_told(said_in(text, "read")))
+    looks_at(desk).tables[repr(later_reading), True] = looked
 
 
 def profiles_of(desk: Desk) -> dict[str, Profile]:
@@ -143,12 +143,12 @@ def profiles_of(desk: Desk) -> dict[str, Profile]:
 
 def describe(desk: Desk) -> TablePicture:
     """Task: the columns of the chosen file."""
-    found = examined(desk)
-    source = found.sample.source
+    looked = examined(desk)
+    source = looked.sample.source
     form = source.form
     return TablePicture(
         source.label,
-        found.sample.rows,
+        looked.sample.rows,
         tuple(
             _picture(
                 profile,
@@ -156,21 +156,21 @@ def describe(desk: Desk) -> TablePicture:
                 source.doubts.get(profile.name, ""),
                 meanings_of(form, profile.name),
             )
-            for profile in found.profiles
+            for profile in looked.profiles
         ),
-        _written(found),
+        _written(looked),
         {"delimiter": form.delimiter, "decimal": form.decimal, "encoding": form.encoding}
         if form.is_text
         else {},
-        found.reading.about("file").given_fields(),
+        looked.reading.about("file").given_fields(),
         source.notes,
-        found.sample.one_in,
+        looked.sample.one_in,
     )
 
 
-def _written(found: Examined) -> str:
+def _written(looked: Examined) -> str:
     """How a file is written, in words."""
-    form = found.sample.source.form
+    form = looked.sample.source.form
     if not form.is_text:
         sheet = f", sheet {form.sheet}" if form.sheet else ""
         return f"{form.format}{sheet}"
@@ -181,11 +181,11 @@ def _written(found: Examined) -> str:
     return ", ".join(parts)
 
 
-def keeps_back(found: Profile) -> bool:
+def keeps_back(profile: Profile) -> bool:
     """Whether the values of a column name people: nearly every row has its own."""
-    words = found.what in ("text", "list")
-    whole = found.integral and found.share >= 0.95
-    return found.present >= _ENOUGH and found.share >= _TELLING and (words or whole)
+    words = profile.what in ("text", "list")
+    whole = profile.integral and profile.share >= 0.95
+    return profile.present >= _ENOUGH and profile.share >= _TELLING and (words or whole)
 
 
 def meanings_of(form: FileForm, column: str) -> dict[str, str]:
@@ -195,23 +195,25 @@ def meanings_of(form: FileForm, column: str) -> dict[str, str]:
     return {text_of(code): label for code, label in form.value_labels.get(column, {}).items()}
 
 
-def _picture(found: Profile, label: str, doubt: str, meanings: Mapping[str, str]) -> ColumnPicture:
+def _picture(
+    profile: Profile, label: str, doubt: str, meanings: Mapping[str, str]
+) -> ColumnPicture:
     bars: tuple[Bar, ...] = ()
     others = 0
-    back = keeps_back(found)
-    if not back and len(found.counts):
-        bars, others = _bars(found)
+    back = keeps_back(profile)
+    if not back and len(profile.counts):
+        bars, others = _bars(profile)
         bars = tuple(with_meaning(bar, meanings) for bar in bars)
     return ColumnPicture(
-        found.name,
-        _kind(found),
+        profile.name,
+        _kind(profile),
         label,
-        found.present,
-        found.missing,
-        found.distinct,
+        profile.present,
+        profile.missing,
+        profile.distinct,
         bars,
         others,
-        found.what in ("numeric", "date"),
+        profile.what in ("numeric", "date"),
         back,
         doubt,
     )
@@ -224,10 +226,10 @@ def with_meaning(bar: Bar, meanings: Mapping[str, str]) -> Bar:
     return replace(bar, label=f"{bar.label} {meanings[bar.label]}")
 
 
-def _kind(found: Profile) -> str:
-    if found.what == "numeric":
-        return "whole numbers" if found.integral else "numbers"
-    if found.mixed:
+def _kind(profile: Profile) -> str:
+    if profile.what == "numeric":
+        return "whole numbers" if profile.integral else "numbers"
+    if profile.mixed:
         return "numbers and texts"
     return {
         "date": "dates",
@@ -235,16 +237,16 @@ def _kind(found: Profile) -> str:
         "boolean": "true or false",
         "list": "lists",
         "unusable": "cannot be read",
-    }[found.what]
+    }[profile.what]
 
 
-def _bars(found: Profile) -> tuple[tuple[Bar, ...], int]:
-    labels = found.domain.labels
-    counts = [int(rows) for rows in found.counts]
-    if found.what in ("numeric", "date") and len(counts) > BARS:
-        return _ranges(found), 0
+def _bars(profile: Profile) -> tuple[tuple[Bar, ...], int]:
+    labels = profile.domain.labels
+    counts = [int(rows) for rows in profile.counts]
+    if profile.what in ("numeric", "date") and len(counts) > BARS:
+        return _ranges(profile), 0
     order = list(range(len(counts)))
-    if found.what not in ("numeric", "date"):
+    if profile.what not in ("numeric", "date"):
         order.sort(key=lambda code: -counts[code])
         order = order[:LARGEST]
     return scaled([(labels[code], counts[code]) for code in order]), len(counts) - len(order)
@@ -256,15 +258,15 @@ def scaled(counted: Sequence[tuple[str, int]]) -> tuple[Bar, ...]:
     return tuple(Bar(label, rows, rows / most) for label, rows in counted)
 
 
-def _ranges(found: Profile) -> tuple[Bar, ...]:
+def _ranges(profile: Profile) -> tuple[Bar, ...]:
     """Numbers or dates in ranges of one width; those at either end hold all beyond."""
     import numpy as np
 
     from sfumato.policy.draft.bounds import round_width
 
-    places = found.numbers
+    places = profile.numbers
     finite = np.isfinite(places)
-    places, rows = places[finite], found.counts[finite]
+    places, rows = places[finite], profile.counts[finite]
     if not len(places):
         return ()
     upto = np.cumsum(rows) / rows.sum()
@@ -273,7 +275,7 @@ def _ranges(found: Profile) -> tuple[Bar, ...]:
     if low == high:
         low, high = float(places[0]), float(places[-1])
     width = round_width((high - low) / (BARS - 4))
-    if found.what == "date" or found.integral:
+    if profile.what == "date" or profile.integral:
         width = max(width, 1.0)
     first, last = np.floor(low / width), np.floor(high / width)
     place = np.clip(np.floor(places / width), first, last) - first
@@ -281,7 +283,7 @@ def _ranges(found: Profile) -> tuple[Bar, ...]:
     ends = [(first + nth) * width for nth in range(len(totals) + 1)]
 
     def told(end: float) -> str:
-        if found.what == "date":
+        if profile.what == "date":
             return dt.date.fromordinal(min(max(int(end), 1), dt.date.max.toordinal())).isoformat()
         return f"{end:.10g}"
 
@@ -298,12 +300,12 @@ def _ranges(found: Profile) -> tuple[Bar, ...]:
 
 @dataclass(frozen=True)
 class ValueList:
-    """The values of a column that hold a text, the largest first; `found` is how many there are."""
+    """Values of a column that hold a text, the largest first; `matching` is how many there are."""
 
     column: str
     query: str
     values: tuple[Bar, ...]
-    found: int
+    matching: int
     missing: int
     kept_back: bool = False
 
@@ -331,8 +333,8 @@ def list_values(desk: Desk, column: str, query: str = "", most: int = LISTED) ->
     )
     total = counted.column("all")[0].as_py() if counted.num_rows else 0
     meanings = meanings_of(looked.sample.source.form, column)
-    told = [(text_of_number(text, meanings), rows) for text, rows in listed]
-    bars = tuple(with_meaning(bar, meanings) for bar in scaled(told))
+    labelled = [(text_of_number(text, meanings), rows) for text, rows in listed]
+    bars = tuple(with_meaning(bar, meanings) for bar in scaled(labelled))
     return ValueList(column, query, bars, total, profile.missing)
 
 

@@ -57,9 +57,9 @@ async def _step(request: Request, bench: Bench, state: ProjectState, problem: st
     quickly = not is_live(request)
     try:
         table = await bench.quick.ask(columns.describe)
-        told = None
+        roles_view = None
         if state.policy is not None:
-            told = await bench.quick.ask(roles.roles, quickly=quickly)
+            roles_view = await bench.quick.ask(roles.roles, quickly=quickly)
     except (SfumatoError, WorkError) as error:
         return shows(
             request,
@@ -78,11 +78,11 @@ async def _step(request: Request, bench: Bench, state: ProjectState, problem: st
         status=422 if problem and not is_live(request) else 200,
         state=state,
         table=table,
-        told=told,
+        told=roles_view,
         problem=problem,
         roles=roles.ROLES,
         offered_first=roles.OFFERED_FIRST,
-        reading=_reading_fields(table.said),
+        reading=_reading_fields(table.stated),
         commands=_commands(bench, state),
     )
 
@@ -91,10 +91,10 @@ def _commands(bench: Bench, state: ProjectState) -> list[str]:
     """What does the same from a shell."""
     if state.data is None:
         return []
-    said = reading_words(state.reading, bench.memory)
+    reading_options = reading_words(state.reading, bench.memory)
     data = path_word(bench.folder, state.data)
     policy = path_word(bench.folder, bench.project.policy_file)
-    drafted = shell_line("init", data, *said, "--out", policy)
+    drafted = shell_line("init", data, *reading_options, "--out", policy)
     if state.policy is None:
         return [drafted]
     return [
@@ -176,38 +176,40 @@ async def _answer(request: Request) -> Response:
     state = bench.project.state()
     if state.revision != form.revision:
         raise Stale
-    said = await _said(bench, form)
+    cell_reading = await _said(bench, form)
     try:
         text = await bench.quick.ask(
-            roles.answer, form.whole("number"), _roles_given(form), said or None
+            roles.answer, form.whole("number"), _roles_given(form), cell_reading or None
         )
     except WorkError as error:
         return await _step(request, bench, state, str(error))
     state = bench.project.save_policy(text, form.revision)
-    if said and state.reading:  # the policy says it from now on
+    if cell_reading and state.reading:  # the policy says it from now on
         bench.project.choose_data(state.data or "", {}, state.revision)
     return RedirectResponse("/data#questions", 303)
 
 
 async def _said(bench: Bench, form: Form) -> dict[str, object]:
     """What an answer says of how cells are read."""
-    said: dict[str, object] = {}
+    cell_reading: dict[str, object] = {}
     marks: dict[tuple[str, str], str] = {}
     pairs = zip(form.texts("marked"), form.texts("mark"), strict=False)
     for place, (column, mark) in enumerate(pairs):
         if meaning := form.text(f"meaning-{place}"):
             marks[_as_named(column), mark] = meaning
     if marks:
-        said |= await bench.quick.ask(roles.settle_marks, marks)
+        cell_reading |= await bench.quick.ask(roles.settle_marks, marks)
     option, _, value = form.text("way").partition(":")
     if option == "dates":
-        said["dates"] = {_as_named(form.text("about")): form.text("pattern").strip() or value}
+        cell_reading["dates"] = {
+            _as_named(form.text("about")): form.text("pattern").strip() or value
+        }
     elif option == "decimal":
-        said["decimal"] = value
+        cell_reading["decimal"] = value
     if year := form.text("first_year").strip():
         whole = whole_or_none(year)
-        said["first_year"] = year if whole is None else whole
-    return said
+        cell_reading["first_year"] = year if whole is None else whole
+    return cell_reading
 
 
 async def _reading(request: Request) -> Response:
@@ -226,29 +228,29 @@ async def _reading(request: Request) -> Response:
 def _reading_said(form: Form) -> dict[str, object]:
     from sfumato.engines.reading import by_column
 
-    said: dict[str, object] = {}
+    fields: dict[str, object] = {}
     for name in _WRITTEN:
         text = form.text(name).strip("\r\n") if name == "delimiter" else form.text(name).strip()
         if name == "delimiter" and text in ("tab", "\\t"):
             text = "\t"
         if text:
             whole = whole_or_none(text) if name in ("first_year", "header") else None
-            said[name] = text if whole is None else whole
+            fields[name] = text if whole is None else whole
     for name in _BY_COLUMN:
         lines = [line.strip() for line in form.text(name).splitlines() if line.strip()]
         if lines:
-            said[name] = by_column(lines)
-    return said
+            fields[name] = by_column(lines)
+    return fields
 
 
 def _reading_fields(reading: Mapping[str, object]) -> dict[str, str]:
     """What was said, as the fields of a form have it."""
     fields = {name: str(reading[name]) for name in _WRITTEN if name in reading}
     for name in _BY_COLUMN:
-        told = reading.get(name, {})
-        every = told if isinstance(told, Mapping) else {"*": told}
+        setting = reading.get(name, {})
+        by_column = setting if isinstance(setting, Mapping) else {"*": setting}
         lines = []
-        for column, texts in every.items():
+        for column, texts in by_column.items():
             for text in texts if isinstance(texts, list | tuple) else [texts]:
                 lines.append(text if column == "*" else f"{column}={text}")
         fields[name] = "\n".join(map(str, lines))
@@ -301,11 +303,11 @@ def _hierarchy_commands(
     options = [*reading_words(state.reading, bench.memory), "--out", "tree.csv"]
     words = [data, *options, "--", name] if name.startswith("-") else [data, name, *options]
     proposed = shell_line("hierarchy", *words)
-    said = [shell_note(f"what was chosen here is written to {policy}")]
+    notes = [shell_note(f"what was chosen here is written to {policy}")]
     if tree:
         listed = bench.folder.name_of(bench.project.folder / tree)
-        said = [shell_note(f"the tree that {policy} names: {quoted_word(listed)}")]
-    return [proposed, *said, shell_line("audit", data, "--policy", policy)]
+        notes = [shell_note(f"the tree that {policy} names: {quoted_word(listed)}")]
+    return [proposed, *notes, shell_line("audit", data, "--policy", policy)]
 
 
 async def _values(request: Request) -> Response:
@@ -326,31 +328,31 @@ async def _tree(request: Request) -> Response:
 async def _edit(request: Request) -> Response:
     """An edit of a tree: its file is kept, and the policy names it."""
     bench, form = bench_of(request), await read_form(request)
-    name, what = _as_named(form.text("name")), form.text("what")
+    name, edit = _as_named(form.text("name")), form.text("what")
     state = bench.project.state()
     previous, problem = "", ""
     try:
         if state.revision != form.revision:
             raise Stale
-        if what == "use":
+        if edit == "use":
             file = form.text("file")
             if not re.fullmatch(r"hierarchies/[\w-]+\.csv", file):
                 raise InputError("that is no tree of this project")
-        elif what == "as-list":
+        elif edit == "as-list":
             file = bench.project.add_hierarchy(
                 name, await bench.quick.ask(hierarchies.as_list, name)
             )
         else:
-            level, names = _picked(form, what)
+            level, names = _picked(form, edit)
             label = form.text("new").strip() or form.text("into")
-            tree = await bench.quick.ask(hierarchies.edit, name, what, level, names, label)
+            tree = await bench.quick.ask(hierarchies.edit, name, edit, level, names, label)
             file = bench.project.add_hierarchy(name, tree)
         previous = await bench.quick.ask(hierarchies.file_of, name)
         text = await bench.quick.ask(hierarchies.name_tree, name, file)
         state = bench.project.save_policy(text, form.revision)
     except (WorkError, SfumatoError, Stale) as error:
         problem = _told(request, error)
-    return await _hierarchy(request, bench, name, problem, previous if what != "use" else "")
+    return await _hierarchy(request, bench, name, problem, previous if edit != "use" else "")
 
 
 def _told(request: Request, error: Exception) -> str:
@@ -362,9 +364,9 @@ def _told(request: Request, error: Exception) -> str:
     return "Another tab has changed the policy meanwhile; this is what is saved now."
 
 
-def _picked(form: Form, what: str) -> tuple[int, list[str]]:
+def _picked(form: Form, edit: str) -> tuple[int, list[str]]:
     """The level that an edit is about, and what was chosen on it."""
-    if what in ("add-level", "remove-level"):
+    if edit in ("add-level", "remove-level"):
         return form.whole("level"), []
     picks = [pick.partition("|") for pick in form.texts("pick")]
     levels = {whole_or_none(level) for level, _, _ in picks}
@@ -373,7 +375,7 @@ def _picked(form: Form, what: str) -> tuple[int, list[str]]:
         raise InputError(
             "choose values, or groups of one level, first" if picks else "choose what to move first"
         )
-    return level + (what == "move"), [name for _, _, name in picks]
+    return level + (edit == "move"), [name for _, _, name in picks]
 
 
 async def _propose(request: Request) -> Response:
@@ -424,11 +426,11 @@ async def _rule(request: Request) -> Response:
 
 
 def _rule_said(form: Form) -> dict[str, str]:
-    said = {
+    fields = {
         name: form.text(name)
         for name in ("kind", "widths", "cuts", "origin", "top", "bottom", "keep")
     }
-    return {**said, "units": ", ".join(form.texts("units"))}
+    return {**fields, "units": ", ".join(form.texts("units"))}
 
 
 async def _hierarchy(

@@ -83,24 +83,24 @@ _REPLIES = {
 def read_decision(desk: Desk, point: int) -> DecisionScreen:
     """The first screen of the report that was written with a release."""
     folder = desk.project.release_folder(point)
-    told = _json(folder / "private" / "report.json")
+    report = _json(folder / "private" / "report.json")
     run = _json(folder / "private" / "run.json")
     manifest = _json(folder / "public" / "manifest.json")
-    first = told.get("first_screen", {})
-    glance = told.get("glance", {})
+    first = report.get("first_screen", {})
+    glance = report.get("glance", {})
     return DecisionScreen(
         point,
-        str(told.get("status", "could_not_judge")),
-        str(told.get("headline", "")),
+        str(report.get("status", "could_not_judge")),
+        str(report.get("headline", "")),
         "May it go out?",
-        _REPLIES.get(str(told.get("status")), ""),
+        _REPLIES.get(str(report.get("status")), ""),
         {
             name: tuple(line.replace(" more below: ", " more in the report: ") for line in lines)
             for name, lines in first.get("parts", {}).items()
         },
         {str(name): str(value) for name, value in glance.items()},
         {str(name): str(value) for name, value in first.get("made", {}).items()},
-        tuple(map(str, told.get("warnings", ()))),
+        tuple(map(str, report.get("warnings", ()))),
         str(run.get("seed", "")),
         "guarantee" in manifest,
     )
@@ -110,14 +110,14 @@ def _json(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > _LARGEST:
             raise InputError(f"{path.name} of the release is too large to be read")
-        found = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"the release has no {path.name}; it may have been deleted") from None
     except (OSError, ValueError):
         raise InputError(f"{path.name} of the release cannot be read; make it again") from None
-    if not isinstance(found, dict):
+    if not isinstance(content, dict):
         raise InputError(f"{path.name} of the release is damaged; make it again")
-    return found
+    return content
 
 
 def read_report(desk: Desk, point: int) -> str:
@@ -173,13 +173,13 @@ def export_release(desk: Desk, point: int, name: str, by: str) -> Exported:
     return Exported(desk.folder.name_of(target), report.status, headline(report))
 
 
-def _leads_out(told: object) -> bool:
+def _leads_out(part_of_policy: object) -> bool:
     """Whether a policy names a file outside its folder, by the way from there."""
-    if isinstance(told, dict):
-        return any(_leads_out(part) for part in told.values())
-    if isinstance(told, list):
-        return any(_leads_out(part) for part in told)
-    return isinstance(told, str) and told.startswith("../")
+    if isinstance(part_of_policy, dict):
+        return any(_leads_out(part) for part in part_of_policy.values())
+    if isinstance(part_of_policy, list):
+        return any(_leads_out(part) for part in part_of_policy)
+    return isinstance(part_of_policy, str) and part_of_policy.startswith("../")
 
 
 def export_folder(root: Path, project: Path, name: str) -> Path:
@@ -208,7 +208,7 @@ def export_commands(bench: Bench, screen: DecisionScreen, name: str, by: str) ->
     policy = path_word(bench.folder, made / "private" / "policy.toml")
     out = path_word(bench.folder, name)
     seed = ["--seed", screen.seed] if screen.seed and not screen.noisy else []
-    told = ["--by", by] if by else []
+    by_option = ["--by", by] if by else []
     page_ = f"{out}/private/{DECISION}.html"
     return [
         shell_line(
@@ -217,7 +217,9 @@ def export_commands(bench: Bench, screen: DecisionScreen, name: str, by: str) ->
             *("--policy", policy, "--out", out, *seed),
             *reading_words(reading, bench.memory),
         ),
-        shell_line("audit", out, "--policy", f"{out}/private/policy.toml", *told, "--html", page_),
+        shell_line(
+            "audit", out, "--policy", f"{out}/private/policy.toml", *by_option, "--html", page_
+        ),
     ]
 
 
@@ -288,8 +290,12 @@ async def show_report(request: Request) -> Response:
     bench = bench_of(request)
     point = chosen_point(bench, Form((("point", request.path_params["point"]),)))
     text = await bench.quick.ask(read_report, point)
-    found = _META.search(text[:20_000])
-    own = " ".join(found[1].replace("&#39;", "'").split()) if found else "default-src 'none'"
+    own_policy = _META.search(text[:20_000])
+    own = (
+        " ".join(own_policy[1].replace("&#39;", "'").split())
+        if own_policy
+        else "default-src 'none'"
+    )
     return HTMLResponse(
         text,
         headers={
@@ -317,9 +323,9 @@ async def let_out(request: Request) -> Response:
 
     async def work() -> str:
         exported = await bench.runner.ask(export_release, point, name, by)
-        told = dict(bench.project.decisions())
-        kept = told.get(HISTORY, ())
-        told[HISTORY] = [
+        decisions = dict(bench.project.decisions())
+        kept = decisions.get(HISTORY, ())
+        decisions[HISTORY] = [
             *(kept if isinstance(kept, list) else ()),
             {
                 "point": point,
@@ -331,8 +337,8 @@ async def let_out(request: Request) -> Response:
                 "commands": commands,
             },
         ]
-        told[TAKEN] = point
-        bench.project.save_decisions(told)
+        decisions[TAKEN] = point
+        bench.project.save_decisions(decisions)
         return "/decide?done=yes"
 
     bench.begin(f"Exporting release {point}", work, "\n".join(commands), "/decide")

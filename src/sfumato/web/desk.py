@@ -52,11 +52,11 @@ class Desk:
         from sfumato.engines.reading import Reading, options_about
 
         known = {option.name for option in options_about("file")}
-        said = {
+        fields = {
             name: value for name, value in self.project.data_of(point)[1].items() if name in known
         }
-        told = Reading(**said)  # type: ignore[arg-type]  # of these fields
-        return told if self.memory is None else replace(told, memory=self.memory)
+        reading = Reading(**fields)  # type: ignore[arg-type]  # of these fields
+        return reading if self.memory is None else replace(reading, memory=self.memory)
 
     def policy(self) -> Policy:
         """The project's policy."""
@@ -69,11 +69,11 @@ class Desk:
             f"the policy of release {point}",
         )
 
-    def _policy_at(self, path: Path, what: str) -> Policy:
+    def _policy_at(self, path: Path, name: str) -> Policy:
         from sfumato.policy.model import Policy
 
         if not path.is_file():
-            raise InputError(f"{what} is not there yet; choose roles at the step Data")
+            raise InputError(f"{name} is not there yet; choose roles at the step Data")
         return self.once(f"policy {path}", identity(path), lambda: Policy.load(path))
 
     def table(self) -> Table:
@@ -115,17 +115,17 @@ class Desk:
                 self._found.popitem(last=False)
         return cast("Found", self._found[key])
 
-    def once(self, what: str, key: Hashable, read: Callable[[], Found]) -> Found:
+    def once(self, name: str, key: Hashable, read: Callable[[], Found]) -> Found:
         """What was read before under this name, if it has the same key; one of each is kept."""
-        kept = self._read.get(what)
+        kept = self._read.get(name)
         if kept is None or kept[0] != key:
-            self._read.pop(what, None)  # before the new one is read: both need not fit
+            self._read.pop(name, None)  # before the new one is read: both need not fit
             kept = key, read()
-            self._read[what] = kept
+            self._read[name] = kept
         return cast("Found", kept[1])
 
 
 def identity(path: Path) -> Hashable:
     """Which file a name stands for, and of what moment."""
-    found = path.stat()
-    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

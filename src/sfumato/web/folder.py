@@ -50,17 +50,17 @@ class Folder:
         """Tables of the kinds we read: uploads first, then what lies in the folder."""
         from sfumato.engines.files import is_data
 
-        found = []
+        files = []
         for path in (*self._walk(self.uploads, 1), *self._walk(self.root, _DEEP)):
             if is_data(path.name) and (size := self._size(path)) is not None:
-                found.append(FoundFile(self.name_of(path), size, self.uploads in path.parents))
-            if len(found) >= _MANY:
+                files.append(FoundFile(self.name_of(path), size, self.uploads in path.parents))
+            if len(files) >= _MANY:
                 break
-        return found
+        return files
 
     def releases(self) -> list[str]:
         """Release folders of ours below the folder, by name; not those of the project."""
-        found = []
+        names = []
         for path in self._walk(self.root, _DEEP, folders=True):
             mark = path / MARK
             try:
@@ -68,8 +68,8 @@ class Folder:
             except (OSError, ValueError):
                 continue
             if isinstance(known, dict) and known.get("kind") == "release":
-                found.append(self.name_of(path))
-        return found[:_MANY]
+                names.append(self.name_of(path))
+        return names[:_MANY]
 
     def resolve(self, name: str) -> Path:
         """The file or folder of that name; refused if it lies elsewhere, by `..` or by a link."""
@@ -94,9 +94,9 @@ class Folder:
 
         path = self.resolve(name)
         uploaded = path.is_relative_to(self.uploads)
-        told = path.relative_to(self.uploads) if uploaded else Path(name)
-        hidden = any(part.startswith(".") for part in told.parts)
-        if hidden or not path.is_file() or not is_data(told.name):
+        within = path.relative_to(self.uploads) if uploaded else Path(name)
+        hidden = any(part.startswith(".") for part in within.parts)
+        if hidden or not path.is_file() or not is_data(within.name):
             raise InputError(f"{quoted(name)} is no table that may be chosen here")
         return path
 

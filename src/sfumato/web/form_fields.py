@@ -60,8 +60,8 @@ def utility_choices() -> dict[str, str]:
 
 
 def _criterion_card(name: str, kind: type[Criterion]) -> Card:
-    her = getattr(kind, "adversary", None)
-    named = entry_of(her) if isinstance(her, str) else None
+    adversary_name = getattr(kind, "adversary", None)
+    named = entry_of(adversary_name) if isinstance(adversary_name, str) else None
     entry = named or next(
         (adversary for adversary in ADVERSARIES.values() if name in adversary.criteria), None
     )
@@ -93,9 +93,9 @@ def fields_of(
 ) -> tuple[FormField, ...]:
     """The fields of a table that becomes a dataclass; what is required first."""
     texts, hints = field_texts(kind), get_type_hints(kind)
-    found: list[FormField] = []
+    form_fields: list[FormField] = []
     for declared in dataclasses.fields(kind):
-        hint, told = hints[declared.name], told_key(texts.get(declared.name, ""))
+        hint, description = hints[declared.name], told_key(texts.get(declared.name, ""))
         required = (
             declared.default is dataclasses.MISSING
             and declared.default_factory is dataclasses.MISSING
@@ -103,25 +103,27 @@ def fields_of(
         path = (*within, declared.name)
         if isinstance(hint, type) and dataclasses.is_dataclass(hint) and field_texts(hint):
             inner = fields_of(hint, within=path)
-            shown = _example(told.examples, declared.name)
+            shown = _example(description.examples, declared.name)
             named = tomllib.loads(f"x = {shown}")["x"] if shown else {}
             for field in inner:
                 own = field.path[-1]
                 shown = typed(named[own], field.kind) if own in named else field.example
                 rungs = field.rungs or (_around(shown) if own in named else ())
                 first = field.required or own in named
-                found.append(dataclasses.replace(field, first=first, rungs=rungs, example=shown))
+                form_fields.append(
+                    dataclasses.replace(field, first=first, rungs=rungs, example=shown)
+                )
             continue
         choices = tuple(CHOICES.get((kind, declared.name), ())) or _literals(hint)
         sort = _sort(declared.name, hint, choices)
-        example = _as_typed(_example(told.examples, declared.name), sort)
+        example = _as_typed(_example(description.examples, declared.name), sort)
         given = None if declared.default is dataclasses.MISSING else declared.default
         rungs = (ladders or {}).get(declared.name, ())
-        found.append(
+        form_fields.append(
             FormField(
                 path,
                 sort,
-                _plain(told.text),
+                _plain(description.text),
                 example,
                 required,
                 "" if given in (None, ()) else typed(given, sort),
@@ -131,12 +133,12 @@ def fields_of(
                 first=required or bool(rungs),
             )
         )
-    return tuple(sorted(found, key=lambda field: not field.first))
+    return tuple(sorted(form_fields, key=lambda field: not field.first))
 
 
 def _sort(name: str, hint: object, choices: tuple[str, ...]) -> FieldKind:
     """How something of a type is typed."""
-    kinds = {one for one in _parts(hint) if one is not types.NoneType}
+    kinds = {part for part in _parts(hint) if part is not types.NoneType}
     if kinds == {bool}:
         return "yes"
     if choices:

@@ -102,13 +102,13 @@ class Door:
     def word_of(self, headers: Headers) -> str | None:
         """What forms of this browser's session must say; None if it has none."""
         # Other servers of this machine leave cookies of any shape, even of our name, beside ours.
-        found = None
+        session_word = None
         for text in ";".join(headers.getlist("cookie")).split(";"):
             name, _, sent = text.strip().partition("=")
             for cookie, word in self._sessions.items():
                 if name == self.cookie and _same(cookie, sent):
-                    found = word
-        return found
+                    session_word = word
+        return session_word
 
 
 def address_of(port: int, token: str | None) -> str:
@@ -116,8 +116,8 @@ def address_of(port: int, token: str | None) -> str:
     return f"http://{LOOPBACK}:{port}/" + ("" if token is None else f"?{TOKEN}={token}")
 
 
-def _same(one: str, other: str) -> bool:
-    return secrets.compare_digest(one.encode(), other.encode())
+def _same(first: str, other: str) -> bool:
+    return secrets.compare_digest(first.encode(), other.encode())
 
 
 class Gatekeeper:
@@ -204,21 +204,21 @@ class Gatekeeper:
         if _told_length(headers) > limit:
             return receive, too_large(limit)
         word: str = scope["sfumato.csrf"]
-        said = headers.get(HEADER)
+        sent_word = headers.get(HEADER)
         body = _Body(receive, limit)
         if files:
             # The rest is read as it comes: it may be large.
             await body.read(_HEAD)
-            said = said or _first_field(bytes(body.content), headers["content-type"])
+            sent_word = sent_word or _first_field(bytes(body.content), headers["content-type"])
         else:
             await body.read(limit + 1)
-            if said is None and kind == "application/x-www-form-urlencoded":
-                said = _field_of(bytes(body.content))
+            if sent_word is None and kind == "application/x-www-form-urlencoded":
+                sent_word = _field_of(bytes(body.content))
         if len(body.content) > limit:
             return receive, too_large(limit)
         if body.gone:
             return receive, refused(400, "Broken off", "The request ended before it was whole.")
-        if said is None or not _same(said, word):
+        if sent_word is None or not _same(sent_word, word):
             return receive, refused(
                 403, "This form is not from here", "Reload the page and send it again."
             )
@@ -266,8 +266,8 @@ class BodyTooLarge(Exception):
 
 
 def _told_length(headers: Headers) -> int:
-    told = headers.get("content-length", "0")
-    return int(told) if re.fullmatch(r"\d{1,18}", told) else 1 << 62
+    length = headers.get("content-length", "0")
+    return int(length) if re.fullmatch(r"\d{1,18}", length) else 1 << 62
 
 
 def _body_where_none_belongs(headers: Headers) -> Response | None:
@@ -288,11 +288,11 @@ def _field_of(form: bytes) -> str | None:
 
 def _first_field(head: bytes, content_type: str) -> str | None:
     """The word of an upload's form: it must be its first field, written as browsers do."""
-    found = re.search(r'boundary="?([^";,\s]{1,200})"?', content_type)
-    if found is None:
+    boundary = re.search(r'boundary="?([^";,\s]{1,200})"?', content_type)
+    if boundary is None:
         return None
     line = rb'--%s\r\nContent-Disposition: form-data; name="%s"\r\n\r\n([\w-]{1,100})\r\n--'
-    field = re.match(line % (re.escape(found[1].encode("latin-1")), CSRF.encode()), head, re.I)
+    field = re.match(line % (re.escape(boundary[1].encode("latin-1")), CSRF.encode()), head, re.I)
     return field[1].decode() if field else None
 
 

@@ -143,9 +143,9 @@ def _column(desk: Desk, name: str, recipe: Hierarchy | None = None) -> _ColumnOf
     if is_list(looked.sample.source, name):
         n = np.repeat(n, pc.fill_null(pc.list_value_length(raw), 0).to_numpy())
         raw = pc.list_flatten(raw)
-        every = raw.dictionary_encode(null_encoding="encode")
-        n = np.bincount(every.indices.to_numpy(), weights=n, minlength=len(every.dictionary))
-        raw = every.dictionary
+        encoded = raw.dictionary_encode(null_encoding="encode")
+        n = np.bincount(encoded.indices.to_numpy(), weights=n, minlength=len(encoded.dictionary))
+        raw = encoded.dictionary
     domain, codes = domain_of(name, raw, looked.sample.source, schema)
     rows = np.bincount(codes, weights=n, minlength=len(domain))
     return _ColumnOfTree(profile, role, schema, domain, rows.astype(np.int64).tolist())
@@ -157,17 +157,17 @@ def see(desk: Desk, column: str, query: str = "") -> HierarchySeen:
 
     problem = ""
     try:
-        found = _column(desk, column)
-        recipe = found.schema.hierarchy(column)
-        levels = found.bound(recipe)
+        tree_column = _column(desk, column)
+        recipe = tree_column.schema.hierarchy(column)
+        levels = tree_column.bound(recipe)
     except SchemaError as error:  # the data have changed, or somebody wrote another policy
         from sfumato.schema.recipes import suppression
 
         problem, recipe = str(error), suppression()
-        found = _column(desk, column, recipe)
-        levels = found.bound(recipe)
+        tree_column = _column(desk, column, recipe)
+        levels = tree_column.bound(recipe)
     return replace(
-        _seen(found, recipe, levels, query, problem),
+        _seen(tree_column, recipe, levels, query, problem),
         published_at=level_of(desk.state().policy or "", column),
         file=file_of(desk, column),
         meanings=meanings_of(examined(desk).sample.source.form, column),
@@ -175,25 +175,25 @@ def see(desk: Desk, column: str, query: str = "") -> HierarchySeen:
 
 
 def _seen(
-    found: _ColumnOfTree, recipe: Hierarchy, levels: Levels, query: str, problem: str
+    tree_column: _ColumnOfTree, recipe: Hierarchy, levels: Levels, query: str, problem: str
 ) -> HierarchySeen:
-    size = found.domain.placed
-    kind = found.domain.kind
-    tree = tree_of(levels, found.rows) if size <= MOST_VALUES else None
+    size = tree_column.domain.placed
+    kind = tree_column.domain.kind
+    tree = tree_of(levels, tree_column.rows) if size <= MOST_VALUES else None
     roots = () if tree is None else _nodes(tree, query)
     return HierarchySeen(
-        found.profile.name,
-        found.role,
+        tree_column.profile.name,
+        tree_column.role,
         recipe.kind,
         {"numeric": "numbers", "date": "dates"}.get(kind, "categories"),
-        _counted(levels, recipe, found.rows),
+        _counted(levels, recipe, tree_column.rows),
         roots,
         levels.height - 2,
         size,
-        sum(found.rows[size:]),
+        sum(tree_column.rows[size:]),
         tree is not None and recipe.kind in ("taxonomy", "suppression"),
         _settings(recipe),
-        _offered(found) if kind == "numeric" else (),
+        _offered(tree_column) if kind == "numeric" else (),
         () if tree is None else _groups(tree),
         query,
         problem,
@@ -218,9 +218,9 @@ def _nodes(tree: Tree, query: str) -> tuple[Branch, ...]:
         chosen = [place for place in chosen if wanted in tree.values[place].casefold()]  # type: ignore[assignment]
     shown: set[int] = set()
     for places in tree.groups_at(min(1, tree.height)).values() if tree.height else [chosen]:
-        mine = sorted(places, key=lambda place: -tree.rows[place])
+        largest = sorted(places, key=lambda place: -tree.rows[place])
         most = SHOWN if tree.height else MOST_SHOWN
-        shown.update(mine if len(tree.values) <= MOST_SHOWN and not wanted else mine[:most])
+        shown.update(largest if len(tree.values) <= MOST_SHOWN and not wanted else largest[:most])
     if wanted:
         shown = set(sorted(chosen, key=lambda place: -tree.rows[place])[:MOST_SHOWN])
     elif len(shown) > MOST_SHOWN:
@@ -251,7 +251,7 @@ def _counted(levels: Levels, recipe: Hierarchy, rows: Sequence[int]) -> tuple[Le
     import numpy as np
 
     names = list(recipe.level_names())
-    told = []
+    counted_levels = []
     size = levels.domain.placed
     weights = np.asarray(rows[:size])
     for nth, level in enumerate(levels.levels[1:-1], start=1):
@@ -266,20 +266,20 @@ def _counted(levels: Levels, recipe: Hierarchy, rows: Sequence[int]) -> tuple[Le
         name = names[nth - 1] if nth <= len(names) else ""
         few = int(((counts > 0) & (counts < 5)).sum())
         smallest = int(counts[counts > 0].min()) if (counts > 0).any() else 0
-        told.append(LevelCounted(name, len(present), smallest, few, bars))
-    return tuple(told)
+        counted_levels.append(LevelCounted(name, len(present), smallest, few, bars))
+    return tuple(counted_levels)
 
 
 # -- trees that are edited -------------------------------------------------------------------------
 
 
-def edit(desk: Desk, column: str, what: str, level: int, names: Sequence[str], label: str) -> str:
+def edit(desk: Desk, column: str, action: str, level: int, names: Sequence[str], label: str) -> str:
     """Task: the file of a column's tree after an edit."""
-    if what not in EDITS:
-        raise InputError(f"{quoted(what)} is nothing that can be done to a tree")
-    found = _column(desk, column)
-    tree = tree_of(found.bound(found.schema.hierarchy(column)), found.rows)
-    return EDITS[what](tree, level, names, label).to_csv()
+    if action not in EDITS:
+        raise InputError(f"{quoted(action)} is nothing that can be done to a tree")
+    tree_column = _column(desk, column)
+    tree = tree_of(tree_column.bound(tree_column.schema.hierarchy(column)), tree_column.rows)
+    return EDITS[action](tree, level, names, label).to_csv()
 
 
 def file_of(desk: Desk, column: str) -> str:
@@ -287,14 +287,15 @@ def file_of(desk: Desk, column: str) -> str:
     from sfumato.policy.edit_text import said_in
 
     trees = said_in(desk.state().policy or "", "schema").get("hierarchies", {})
-    told = trees.get(column, {}) if isinstance(trees, dict) else {}
-    return str(told.get("file", "")) if isinstance(told, dict) else ""
+    entry = trees.get(column, {}) if isinstance(trees, dict) else {}
+    return str(entry.get("file", "")) if isinstance(entry, dict) else ""
 
 
 def as_list(desk: Desk, column: str) -> str:
     """Task: the hierarchy of a column as a file that lists every value, to be edited."""
-    found = _column(desk, column)
-    return tree_of(found.bound(found.schema.hierarchy(column)), found.rows).to_csv()
+    tree_column = _column(desk, column)
+    levels = tree_column.bound(tree_column.schema.hierarchy(column))
+    return tree_of(levels, tree_column.rows).to_csv()
 
 
 @dataclass(frozen=True)
@@ -312,8 +313,8 @@ def propose(desk: Desk, column: str, levels: int | None) -> Proposed:
     from sfumato.policy.draft.propose import proposal_of
     from sfumato.schema.recipes import Taxonomy
 
-    found = _column(desk, column)
-    made = proposal_of(found.profile, levels)
+    tree_column = _column(desk, column)
+    made = proposal_of(tree_column.profile, levels)
     if isinstance(made.hierarchy, Taxonomy):
         return Proposed(made.why, None, made.to_csv())
     text = desk.state().policy
@@ -335,16 +336,16 @@ def name_tree(desk: Desk, column: str, file: str) -> str:
     return _fitted(desk, changed, _column(desk, column, schema.hierarchies[column]))
 
 
-def _fitted(desk: Desk, text: str, found: _ColumnOfTree) -> str:
+def _fitted(desk: Desk, text: str, tree_column: _ColumnOfTree) -> str:
     """The policy's text, if what it says of a column's levels fits them.
 
     A sensitive column that was published at a level that is no more is published at the last one.
     """
     from sfumato.policy.draft.change import change_level, check, level_of
 
-    name = found.profile.name
-    recipe = found.schema.hierarchy(name)
-    levels = recipe.bind(_thinned(found, recipe)[0])
+    name = tree_column.profile.name
+    recipe = tree_column.schema.hierarchy(name)
+    levels = recipe.bind(_thinned(tree_column, recipe)[0])
     schema = check(text, desk.project.folder).schema
     if schema is not None and name in schema.limits:
         schema.limits[name].bind(recipe, levels)
@@ -357,8 +358,8 @@ def publish_at(desk: Desk, column: str, level: int) -> str:
     """Task: the policy's text with another level at which a sensitive column is published."""
     from sfumato.policy.draft.change import change_level
 
-    found = _column(desk, column)
-    height = found.bound(found.schema.hierarchy(column)).height - 2
+    tree_column = _column(desk, column)
+    height = tree_column.bound(tree_column.schema.hierarchy(column)).height - 2
     if not 0 <= level <= height:
         raise InputError(f"level {level} is not there; the hierarchy has the levels 0 to {height}")
     return change_level(desk.state().policy or "", column, level, desk.project.folder)
@@ -371,26 +372,26 @@ def _settings(recipe: Hierarchy) -> dict[str, str]:
     """What a rule says, as the fields of a form have it."""
     from dataclasses import fields
 
-    told: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for part in fields(recipe):  # type: ignore[arg-type]
         value = getattr(recipe, part.name)
         if part.name in ("widths", "keep", "units"):
-            told[part.name] = ", ".join(map(str, value))
+            settings[part.name] = ", ".join(map(str, value))
         elif part.name == "cuts":
-            told[part.name] = "\n".join(", ".join(map(str, level)) for level in value)
+            settings[part.name] = "\n".join(", ".join(map(str, level)) for level in value)
         elif part.name in ("top", "bottom", "origin"):
-            told[part.name] = "" if value is None else str(value)
-    return told
+            settings[part.name] = "" if value is None else str(value)
+    return settings
 
 
-def _offered(found: _ColumnOfTree) -> tuple[float, ...]:
+def _offered(tree_column: _ColumnOfTree) -> tuple[float, ...]:
     """Round widths, from about the distance of neighbours to half of the range."""
     from sfumato.policy.draft.bounds import round_width
     from sfumato.schema.region import place_of
 
     placed = [
         place_of(value)
-        for value in found.domain.values[: found.domain.placed]
+        for value in tree_column.domain.values[: tree_column.domain.placed]
         if isinstance(value, int | float)
     ]
     if len(placed) < 2 or not placed[-1] > placed[0]:
@@ -398,7 +399,7 @@ def _offered(found: _ColumnOfTree) -> tuple[float, ...]:
     spread = placed[-1] - placed[0]
     width = round_width(spread / 2)
     widths: list[float] = []
-    least = 1.0 if found.profile.integral else spread / 10_000
+    least = 1.0 if tree_column.profile.integral else spread / 10_000
     while width >= least and len(widths) < _WIDTHS:
         widths.append(float(f"{width:.10g}"))
         width = round_width(width / 2.2)
@@ -407,38 +408,38 @@ def _offered(found: _ColumnOfTree) -> tuple[float, ...]:
     return tuple(reversed(widths))
 
 
-def rule_of(said: Mapping[str, str]) -> Hierarchy:
+def rule_of(fields: Mapping[str, str]) -> Hierarchy:
     """The rule that a form describes; InputError or SchemaError where it is none."""
     from sfumato.schema.calendar import dates
     from sfumato.schema.recipes import age_groups, icd10, intervals, mask, suppression
 
-    kind = said.get("kind", "")
-    top, bottom = _number(said, "top"), _number(said, "bottom")
+    kind = fields.get("kind", "")
+    top, bottom = _number(fields, "top"), _number(fields, "bottom")
     if kind == "intervals":
-        widths = _numbers(said.get("widths", ""), "widths")
+        widths = _numbers(fields.get("widths", ""), "widths")
         cuts = [
-            _numbers(line, "cuts") for line in said.get("cuts", "").splitlines() if line.strip()
+            _numbers(line, "cuts") for line in fields.get("cuts", "").splitlines() if line.strip()
         ]
         if cuts:
             return intervals(cuts=cuts, top=top, bottom=bottom)
-        return intervals(widths, origin=_number(said, "origin") or 0, top=top, bottom=bottom)
+        return intervals(widths, origin=_number(fields, "origin") or 0, top=top, bottom=bottom)
     if kind == "dates":
-        units = [unit.strip() for unit in said.get("units", "").split(",") if unit.strip()]
+        units = [unit.strip() for unit in fields.get("units", "").split(",") if unit.strip()]
         years = [None if year is None else int(year) for year in (top, bottom)]
         return dates(*units, top=years[0], bottom=years[1])  # type: ignore[arg-type]
     if kind == "mask":
-        return mask([int(number) for number in _numbers(said.get("keep", ""), "keep")])
+        return mask([int(number) for number in _numbers(fields.get("keep", ""), "keep")])
     plain = {"suppression": suppression, "icd10": icd10, "age_groups": age_groups}
     if kind not in plain:
         raise InputError(f"{quoted(kind)} is no rule that can be chosen here")
     return plain[kind]()
 
 
-def _number(said: Mapping[str, str], name: str) -> int | float | None:
-    found = _numbers(said.get(name, ""), name)
-    if len(found) > 1:
+def _number(fields: Mapping[str, str], name: str) -> int | float | None:
+    numbers = _numbers(fields.get(name, ""), name)
+    if len(numbers) > 1:
         raise InputError(f"{name} is one number")
-    return found[0] if found else None
+    return numbers[0] if numbers else None
 
 
 def _numbers(text: str, name: str) -> list[int | float]:
@@ -454,23 +455,23 @@ def _numbers(text: str, name: str) -> list[int | float]:
     return numbers
 
 
-def try_rule(desk: Desk, column: str, said: Mapping[str, str]) -> tuple[LevelCounted, ...]:
+def try_rule(desk: Desk, column: str, fields: Mapping[str, str]) -> tuple[LevelCounted, ...]:
     """Task: how many people each range of a rule would hold."""
-    recipe = rule_of(said)
-    found = _column(desk, column, recipe)
-    domain, rows = _thinned(found, recipe)
+    recipe = rule_of(fields)
+    tree_column = _column(desk, column, recipe)
+    domain, rows = _thinned(tree_column, recipe)
     return _counted(recipe.bind(domain), recipe, rows)
 
 
-def _thinned(found: _ColumnOfTree, recipe: Hierarchy) -> tuple[Domain, Sequence[int]]:
+def _thinned(tree_column: _ColumnOfTree, recipe: Hierarchy) -> tuple[Domain, Sequence[int]]:
     """Of very many numbers one for each of the finest ranges, with the rows of all in it."""
     import numpy as np
 
     from sfumato.schema.recipes import Intervals
 
-    domain = found.domain
+    domain = tree_column.domain
     if not isinstance(recipe, Intervals) or domain.placed <= _FINE:
-        return domain, found.rows
+        return domain, tree_column.rows
     numbers = domain.numbers()[: domain.placed]
     finest = recipe.cuts[0] if recipe.cuts else None
     if finest is not None:
@@ -481,18 +482,19 @@ def _thinned(found: _ColumnOfTree, recipe: Hierarchy) -> tuple[Domain, Sequence[
         if end is not None:  # which cuts a range in two
             place = 2 * place + (numbers >= float(end))
     _, first, group = np.unique(place, return_index=True, return_inverse=True)
-    rows = np.bincount(group, weights=np.asarray(found.rows[: domain.placed])).astype(np.int64)
+    weights = np.asarray(tree_column.rows[: domain.placed])
+    rows = np.bincount(group, weights=weights).astype(np.int64)
     order = np.argsort(first)
     thin = replace(domain, values=tuple(domain.values[at] for at in first[order]))
     return thin, rows[order].tolist()
 
 
-def set_rule(desk: Desk, column: str, said: Mapping[str, str]) -> str:
+def set_rule(desk: Desk, column: str, fields: Mapping[str, str]) -> str:
     """Task: the policy's text with another rule for a column; tried before it is believed."""
     from sfumato.policy.draft.change import change_hierarchy
 
-    recipe = rule_of(said)
-    found = _column(desk, column, recipe)
+    recipe = rule_of(fields)
+    tree_column = _column(desk, column, recipe)
     text = desk.state().policy
     assert text is not None
-    return _fitted(desk, change_hierarchy(text, column, recipe, desk.project.folder), found)
+    return _fitted(desk, change_hierarchy(text, column, recipe, desk.project.folder), tree_column)

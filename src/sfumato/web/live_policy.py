@@ -54,11 +54,11 @@ ON_REQUEST = "judged when asked: it looks at all groups together"
 
 def choices(_desk: Desk) -> Choices:
     """The cards of all criteria, anonymizers and rule sets."""
-    told: dict[str, list[Card]] = {}
+    by_question: dict[str, list[Card]] = {}
     for card in criterion_cards().values():
-        told.setdefault(card.question, []).append(card)
+        by_question.setdefault(card.question, []).append(card)
     stories = tuple(
-        Story(question, cards[0].story, tuple(cards)) for question, cards in told.items()
+        Story(question, cards[0].story, tuple(cards)) for question, cards in by_question.items()
     )
     return Choices(stories, anonymizer_cards(), profile_cards(), utility_choices())
 
@@ -118,15 +118,15 @@ def _named_outside(desk: Desk, text: str) -> frozenset[str]:
         left: list[object] = [tomllib.loads(text)]
     except (tomllib.TOMLDecodeError, RecursionError, ValueError):
         return frozenset()  # whoever reads it says so
-    found = set()
+    outside = set()
     for part in left:
         if isinstance(part, dict):
             left += [*part.keys(), *part.values()]
         elif isinstance(part, list):
             left += part
         elif isinstance(part, str) and _leads_outside(desk, part):
-            found.add(part)
-    return frozenset(found)
+            outside.add(part)
+    return frozenset(outside)
 
 
 def _leads_outside(desk: Desk, name: str) -> bool:
@@ -153,13 +153,13 @@ def _verdicts(
     except SfumatoError as error:
         return (), f"Nothing could be judged: {error}"
     cards = criterion_cards()
-    told = [
+    verdicts = [
         _told(criterion, verdict_on(criterion, release))
         if everything or cards[criterion.name].live
         else LiveVerdict(criterion.name, "", criterion.required, "", "not judged", ON_REQUEST)
         for criterion in criteria
     ]
-    return tuple(told), ""
+    return tuple(verdicts), ""
 
 
 _standing: list[tuple[Table, Release]] = []  # the table that was published as it stands last
@@ -216,25 +216,25 @@ def price_policy(desk: Desk, *, seconds: float, seed: int = 0) -> str:
     """What every promise of the project's policy costs, as the project keeps it."""
     check_price(seconds, seed, None)
     policy = desk.policy()
-    found = price(desk.table(), policy, seconds=seconds, seed=seed)
-    sections = [kept(section) for section in found.document().sections]
-    return as_json({"policy": policy.fingerprint, **price_facts(found), "sections": sections})
+    prices = price(desk.table(), policy, seconds=seconds, seed=seed)
+    sections = [kept(section) for section in prices.document().sections]
+    return as_json({"policy": policy.fingerprint, **price_facts(prices), "sections": sections})
 
 
 def priced_before(desk: Desk, policy: Policy) -> PriceView | None:
     """What was worked out last, beside the criteria that are still the same."""
     try:
-        told = json.loads(desk.project.kept(PRICE) or "")
-        changes = told["changes"]
-        cards = tuple(_card_price(criterion, told, changes) for criterion in policy.require)
-        sections = tuple(section_of(section) for section in told["sections"])
-        return PriceView(told["words"], cards, sections, told["policy"] != policy.fingerprint)
+        prices = json.loads(desk.project.kept(PRICE) or "")
+        changes = prices["changes"]
+        cards = tuple(_card_price(criterion, prices, changes) for criterion in policy.require)
+        sections = tuple(section_of(section) for section in prices["sections"])
+        return PriceView(prices["words"], cards, sections, prices["policy"] != policy.fingerprint)
     except (SfumatoError, ValueError, KeyError, TypeError, AttributeError):
         return None  # there is none, or somebody changed the file
 
 
 def _card_price(
-    criterion: Criterion, told: Mapping[str, Any], changes: Sequence[Mapping[str, Any]]
+    criterion: Criterion, prices: Mapping[str, Any], changes: Sequence[Mapping[str, Any]]
 ) -> CardPrice | None:
     about = (criterion.name, criterion.sensitive, criterion.required)
     own = [
@@ -243,21 +243,21 @@ def _card_price(
         if (change["criterion"], change["about"], change["required"]) == about
     ]
     lines = [
-        f"{change['change']}: {_cost(told, change)}"
+        f"{change['change']}: {_cost(prices, change)}"
         for change in own
         if change["status"] != "no_step"
     ]
     return CardPrice(tuple(lines)) if lines else None
 
 
-def _cost(told: Mapping[str, Any], one: Mapping[str, Any]) -> str:
+def _cost(prices: Mapping[str, Any], change: Mapping[str, Any]) -> str:
     """What the best release would cost then, beside what it costs now."""
-    if one["cost"] is None:
-        return str(one["reason"])
-    most = "at most " if one["at_most"] else ""
-    then = f"{most}{cost_text(told['utility'], float(one['cost']))}"
-    if told["cost"] is None:
+    if change["cost"] is None:
+        return str(change["reason"])
+    most = "at most " if change["at_most"] else ""
+    then = f"{most}{cost_text(prices['utility'], float(change['cost']))}"
+    if prices["cost"] is None:
         return then
-    now = cost_text(told["utility"], float(told["cost"]))
-    figure = now.removeprefix(f"{told['utility']} ")
+    now = cost_text(prices["utility"], float(prices["cost"]))
+    figure = now.removeprefix(f"{prices['utility']} ")
     return f"{then}, as it is now" if then.endswith(now) else f"{then} instead of {figure}"

@@ -111,7 +111,7 @@ async def live(request: Request) -> Response:
 async def save(request: Request) -> Response:
     """Save what the form says, or the text; or add a promise, or take one out."""
     bench, form = bench_of(request), await read_form(request)
-    action, _, what = form.text("action", "form").partition(":")
+    action, _, target = form.text("action", "form").partition(":")
     if action == "discard":
         bench.project.keep(DRAFT, None)
         return RedirectResponse("/policy", 303)
@@ -119,8 +119,8 @@ async def save(request: Request) -> Response:
         look_at_policy,
         text=_text(form),
         fields=None if action == "text" else dict(form.fields),
-        add=what if action == "add" else "",
-        drop=whole_or_none(what) if action == "drop" else None,
+        add=target if action == "add" else "",
+        drop=whole_or_none(target) if action == "drop" else None,
         point=_point(bench, form.text("point")),
     )
     if view.error:
@@ -146,8 +146,8 @@ class PolicyDraft:
 def read_draft(project: Project) -> PolicyDraft | None:
     """What is kept aside, if anything is."""
     try:
-        told = json.loads(project.kept(DRAFT) or "null")
-        return None if told is None else PolicyDraft(str(told["revision"]), str(told["text"]))
+        draft = json.loads(project.kept(DRAFT) or "null")
+        return None if draft is None else PolicyDraft(str(draft["revision"]), str(draft["text"]))
     except (ValueError, KeyError, TypeError):
         return None  # somebody changed the file
 
@@ -164,8 +164,8 @@ async def price(request: Request) -> Response:
     seconds = form.number("seconds", SECONDS)
 
     async def work() -> str:
-        found = await bench.runner.ask(work_out_prices, seconds=seconds)
-        bench.project.keep(PRICE, found)
+        prices = await bench.runner.ask(work_out_prices, seconds=seconds)
+        bench.project.keep(PRICE, prices)
         return "/policy"
 
     bench.begin("Working out prices", work, _price_command(bench, seconds), "/policy")
@@ -206,10 +206,10 @@ def _text(form: Form) -> str:
     return form.text("text").replace("\r\n", "\n")
 
 
-def _point(bench: Bench, said: str) -> int:
+def _point(bench: Bench, number_text: str) -> int:
     """Which release is judged: the one that is named, else the one taken, the last, the table."""
     numbers = [point.number for point in bench.project.points()]
-    asked = whole_or_none(said)
+    asked = whole_or_none(number_text)
     if asked is not None and asked in (*numbers, TABLE):
         return asked
     taken = bench.project.decisions().get("taken")

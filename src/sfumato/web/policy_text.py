@@ -98,11 +98,11 @@ def _filled(entry: Mapping[str, object], cards: Mapping[str, Card], where: str) 
 
 def _values(fields: Iterable[FormField], entry: Mapping[str, object]) -> dict[str, str]:
     """What is typed in each field; nothing where the text leaves it out."""
-    found = {}
+    values = {}
     for field in fields:
         value = _at(entry, field.path)
-        found[field.name] = "" if value is None else typed(value, field.kind)
-    return found
+        values[field.name] = "" if value is None else typed(value, field.kind)
+    return values
 
 
 def _at(entry: object, path: tuple[str, ...]) -> object:

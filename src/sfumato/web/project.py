@@ -77,14 +77,14 @@ class ProjectFiles:
     def state(self) -> ProjectState:
         """What is saved now."""
         settings, policy = self._text("project.json"), self._text("policy.toml")
-        found = _parsed("project.json", settings) if settings is not None else {}
-        match found:
+        parsed = _parsed("project.json", settings) if settings is not None else {}
+        match parsed:
             case {"data": str() | None as data, "reading": dict(reading)}:
                 pass
             case {}:
                 data, reading = None, {}
-        told = json.dumps([settings, policy]).encode()
-        return ProjectState(sha256(told).hexdigest()[:16], data, reading, policy)
+        content = json.dumps([settings, policy]).encode()
+        return ProjectState(sha256(content).hexdigest()[:16], data, reading, policy)
 
     def points(self) -> tuple[TriedPoint, ...]:
         """The releases that were made, the first one first."""
@@ -137,12 +137,12 @@ class ProjectFiles:
 
 def _parsed(name: str, text: str) -> dict[str, Any]:
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        parsed = None
+    if not isinstance(parsed, dict):
         raise InputError(f"{name} of the project is damaged; mend it, or move it away")
-    return found
+    return parsed
 
 
 class Project(ProjectFiles):
@@ -160,9 +160,9 @@ class Project(ProjectFiles):
             raise InputError(f"{folder} is a file, not a folder; give another --project") from None
         except OSError as error:
             raise InputError(f"{folder} cannot be made: {error.strerror}") from None
-        mine = project.folder / "project.json"
+        settings_file = project.folder / "project.json"
         others = [other for other in project.folder.iterdir() if not other.name.startswith(".")]
-        if others and not mine.is_file():
+        if others and not settings_file.is_file():
             raise InputError(
                 f"{folder} holds other things and no project of ours; give another --project"
             )
@@ -171,7 +171,7 @@ class Project(ProjectFiles):
         project._forget_way_in()
         project.folder.chmod(0o700)
         (project.folder / "tried").mkdir(mode=0o700, exist_ok=True)
-        if not mine.is_file():
+        if not settings_file.is_file():
             project._write_settings(None, {})
         return project
 
@@ -285,8 +285,8 @@ class Project(ProjectFiles):
     def running(self) -> int | None:
         """The port of the server that holds this project."""
         text = self._text(".running.json")
-        found = {} if text is None else _parsed(".running.json", text)
-        port = found.get("port")
+        parsed = {} if text is None else _parsed(".running.json", text)
+        port = parsed.get("port")
         return port if isinstance(port, int) else None
 
     def write_opening(self, address: str) -> Path:

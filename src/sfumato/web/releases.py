@@ -183,15 +183,17 @@ def _clear(folder: Path) -> None:
     shutil.rmtree(folder)
 
 
-def _seed(said: str) -> int:
+def _seed(seed_text: str) -> int:
     """The seed that was typed, else one that nobody can guess."""
-    said = said.strip()
-    if not said:
+    seed_text = seed_text.strip()
+    if not seed_text:
         return randbits(63)
-    digits = said.isascii() and said.isdigit() and len(said) <= len(str(_LARGEST_SEED))
-    if not digits or int(said) >= _LARGEST_SEED:
-        raise InputError(f"seed = {quoted(said)} is not a whole number of up to 18 digits")
-    return int(said)
+    digits = (
+        seed_text.isascii() and seed_text.isdigit() and len(seed_text) <= len(str(_LARGEST_SEED))
+    )
+    if not digits or int(seed_text) >= _LARGEST_SEED:
+        raise InputError(f"seed = {quoted(seed_text)} is not a whole number of up to 18 digits")
+    return int(seed_text)
 
 
 def run_command(

@@ -95,11 +95,11 @@ def drafted(desk: Desk, tried: Examined | None = None) -> Draft:
     """The draft that `sfumato init` makes of the chosen file, as it is read now or was `tried`."""
     from sfumato.policy.draft.draft import draft_of
 
-    found = examined(desk) if tried is None else tried
-    drafts, key = looks_at(desk).drafts, repr(found.reading)
+    looked = examined(desk) if tried is None else tried
+    drafts, key = looks_at(desk).drafts, repr(looked.reading)
     if key not in drafts:
         forget_older(drafts)
-        drafts[key] = draft_of(found)
+        drafts[key] = draft_of(looked)
     return drafts[key]
 
 
@@ -149,7 +149,11 @@ def roles(desk: Desk, *, quickly: bool = False) -> RolesTold:
 def _lost(schema: Mapping[str, object], there: set[str]) -> str:
     """That the policy names columns which the file does not have."""
     named = [schema.get("quasi", []), schema.get("sensitive", []), schema.get("keep", [])]
-    names = [name for some in named for name in ([some] if isinstance(some, str) else some)]  # type: ignore[attr-defined]
+    names = [
+        name
+        for columns in named
+        for name in ([columns] if isinstance(columns, str) else columns)  # type: ignore[attr-defined]
+    ]
     lost = [name for name in names if name not in there]
     if not lost:
         return ""
@@ -159,19 +163,22 @@ def _lost(schema: Mapping[str, object], there: set[str]) -> str:
     )
 
 
-def _guessed(found: Roles) -> dict[str, tuple[str, str]]:
+def _guessed(found_roles: Roles) -> dict[str, tuple[str, str]]:
     """For each column the role of the draft, and the reason in words."""
     from sfumato.policy.draft.page import adds_little, quasi_reason
 
-    told = {
-        name: ("quasi", quasi_reason(profile, found)) for name, (profile, _) in found.quasi.items()
+    guessed = {
+        name: ("quasi", quasi_reason(profile, found_roles))
+        for name, (profile, _) in found_roles.quasi.items()
     }
-    told |= {name: ("sensitive", guess.why) for name, (guess, _) in found.sensitive.items()}
-    for name, guess in found.others.items():
+    guessed |= {
+        name: ("sensitive", guess.why) for name, (guess, _) in found_roles.sensitive.items()
+    }
+    for name, guess in found_roles.others.items():
         # A draft writes weights and counts as comments, until the owner says yes.
         role = guess.role if guess.role in ("identifiers", "person") else "none"
-        told[name] = role, guess.why or adds_little(found)
-    return told
+        guessed[name] = role, guess.why or adds_little(found_roles)
+    return guessed
 
 
 def change_roles(desk: Desk, given: Mapping[str, str]) -> str:
@@ -194,28 +201,30 @@ def open_questions(desk: Desk, text: str, made: Draft) -> tuple[QuestionAsked, .
     known = {" ".join(question.text.split()): question for question in made.asked}
     asked = []
     for number, words in enumerate(questions_in(text)):
-        one = known.get(words)
-        if one is None:
+        question = known.get(words)
+        if question is None:
             asked.append(QuestionAsked(number, words, "note"))
         else:
-            asked.append(_asked(desk, number, one))
+            asked.append(_asked(desk, number, question))
     return tuple(asked)
 
 
-def _asked(desk: Desk, number: int, one: OwnersQuestion) -> QuestionAsked:
-    found = examined(desk)
-    stated = found.reading.stated_forms
-    if one.about in ("missing", "codes"):
+def _asked(desk: Desk, number: int, question: OwnersQuestion) -> QuestionAsked:
+    looked = examined(desk)
+    stated = looked.reading.stated_forms
+    if question.about in ("missing", "codes"):
         marks = tuple(
             MarkAsked(name, mark, "missing" if mark in stated.marks(name) else "code")
-            for name in one.columns
-            for mark in one.marks
+            for name in question.columns
+            for mark in question.marks
             if mark in stated.marks(name) or mark in stated.codes.get(name, ())
         )
-        return QuestionAsked(number, one.text, one.about, one.columns, marks)
-    if one.about == "notation":
-        return QuestionAsked(number, one.text, one.about, one.columns, ways=_ways(one.text))
-    return QuestionAsked(number, one.text, one.about, one.columns)
+        return QuestionAsked(number, question.text, question.about, question.columns, marks)
+    if question.about == "notation":
+        return QuestionAsked(
+            number, question.text, question.about, question.columns, ways=_ways(question.text)
+        )
+    return QuestionAsked(number, question.text, question.about, question.columns)
 
 
 def _ways(doubt: str) -> tuple[tuple[str, str], ...]:
@@ -227,7 +236,7 @@ def _ways(doubt: str) -> tuple[tuple[str, str], ...]:
 
 
 def answer(
-    desk: Desk, number: int, given: Mapping[str, str], said: Mapping[str, object] | None = None
+    desk: Desk, number: int, given: Mapping[str, str], fields: Mapping[str, object] | None = None
 ) -> str:
     """Task: the policy's text with the answer to a question: roles, or how cells are read."""
     from sfumato.policy.draft.change import strike_question
@@ -237,8 +246,8 @@ def answer(
         raise InputError("there is no policy yet; have one drafted")
     if given:
         text = change_roles(desk, given)
-    if said:
-        return _read_otherwise(desk, text, said, struck=number)
+    if fields:
+        return _read_otherwise(desk, text, fields, struck=number)
     return strike_question(text, number)
 
 
@@ -250,14 +259,14 @@ class ReadAnew:
     policy: str | None
 
 
-def read_anew(desk: Desk, said: Mapping[str, object]) -> ReadAnew:
+def read_anew(desk: Desk, fields: Mapping[str, object]) -> ReadAnew:
     """Task: the file read as a form says, tried before it is believed."""
     from sfumato.engines.reading import Reading
 
     text = desk.state().policy
     if text is not None:
-        return ReadAnew({}, _read_otherwise(desk, text, said, whole=True))
-    reading = Reading(**said)  # type: ignore[arg-type]
+        return ReadAnew({}, _read_otherwise(desk, text, fields, whole=True))
+    reading = Reading(**fields)  # type: ignore[arg-type]
     examined(desk, reading)
     kept = reading.about("file").given_fields()
     return ReadAnew(kept, None)
@@ -266,7 +275,7 @@ def read_anew(desk: Desk, said: Mapping[str, object]) -> ReadAnew:
 def _read_otherwise(
     desk: Desk,
     text: str,
-    said: Mapping[str, object],
+    cell_fields: Mapping[str, object],
     struck: int | None = None,
     *,
     whole: bool = False,
@@ -277,18 +286,18 @@ def _read_otherwise(
     from sfumato.policy.draft.change import change_roles as change_roles_in
 
     before = Reading() if whole else told_reading(desk).about("file")
-    fields: dict[str, object] = {**before.given_fields(), **said}
+    fields: dict[str, object] = {**before.given_fields(), **cell_fields}
     for option in ("dates", "missing", "codes"):  # of columns: what was said of others stays
-        fields[option] = _joined(before, said, option)
+        fields[option] = _joined(before, cell_fields, option)
     reading = Reading(**fields)  # type: ignore[arg-type]
     tried = examined(desk, reading)
     after = {profile.name: profile for profile in tried.profiles}
     engine = _engine_said(text)
-    told = Reading(**{**engine, **reading.given_fields()})  # type: ignore[arg-type]
+    whole_reading = Reading(**{**engine, **reading.given_fields()})  # type: ignore[arg-type]
     folder, now = desk.project.folder, profiles_of(desk)
     made, anew = drafted(desk), drafted(desk, tried)
     text = change_roles_in(text, after, _moved(text, now, after, made, anew), folder)
-    changed = change_reading(text, told, now, after, folder)
+    changed = change_reading(text, whole_reading, now, after, folder)
     asked_before = {" ".join(question.text.split()) for question in made.asked}
     asked_after = [
         " ".join(question.text.split())
@@ -339,16 +348,16 @@ def _engine_said(text: str) -> dict[str, object]:
     return reading_told(said_in(text, "read")).about("engine").given_fields()
 
 
-def _joined(before: Reading, said: Mapping[str, object], option: str) -> object:
+def _joined(before: Reading, cell_fields: Mapping[str, object], option: str) -> object:
     """What is said of columns now, and what was said of others before."""
     from sfumato.engines.notations import EVERY
 
-    old, new = getattr(before, option), said.get(option)
+    old, new = getattr(before, option), cell_fields.get(option)
     if new is None or not isinstance(new, Mapping):
         return old if new is None else new
-    every = old if isinstance(old, Mapping) else {} if old is None else {EVERY: old}
-    joined = {**every, **new}
-    return {name: told for name, told in joined.items() if told} or None
+    by_column = old if isinstance(old, Mapping) else {} if old is None else {EVERY: old}
+    joined = {**by_column, **new}
+    return {name: setting for name, setting in joined.items() if setting} or None
 
 
 def settle_marks(desk: Desk, given: Mapping[tuple[str, str], str]) -> dict[str, object]:
@@ -361,9 +370,9 @@ def settle_marks(desk: Desk, given: Mapping[tuple[str, str], str]) -> dict[str, 
             ("missing", missing, stated.marks(name)),
             ("code", codes, stated.codes.get(name, ())),
         ):
-            mine = listed.setdefault(name, [*now])
-            if meaning == kind and mark not in mine:
-                mine.append(mark)
-            elif meaning != kind and mark in mine:
-                mine.remove(mark)
+            marks = listed.setdefault(name, [*now])
+            if meaning == kind and mark not in marks:
+                marks.append(mark)
+            elif meaning != kind and mark in marks:
+                marks.remove(mark)
     return {"missing": missing, "codes": codes}

@@ -44,12 +44,12 @@ def path_word(folder: Folder, path: Path | str) -> str:
 
 def reading_words(reading: Mapping[str, object], memory: str | None = None) -> list[str]:
     """The options that say how a file is read."""
-    told = dict(reading) if memory is None else {**reading, "memory": memory}
-    return list(_options(told))
+    options = dict(reading) if memory is None else {**reading, "memory": memory}
+    return list(_options(options))
 
 
-def _options(told: Mapping[str, object]) -> Iterator[str]:
-    for name, value in told.items():
+def _options(options: Mapping[str, object]) -> Iterator[str]:
+    for name, value in options.items():
         flag = f"--{name.replace('_', '-')}"
         if isinstance(value, bool):
             if value:

@@ -75,7 +75,7 @@ def find_release(desk: Desk, *, point: int) -> dict[str, Any]:
 
 
 def _facts(report: Report, policy: Policy, figures: Figures, seed: str) -> dict[str, Any]:
-    found = as_json(
+    encoded = as_json(
         {
             "require": [str(criterion) for criterion in policy.require],
             "anonymizer": report.summary.anonymizer or policy.maker.name,
@@ -89,13 +89,13 @@ def _facts(report: Report, policy: Policy, figures: Figures, seed: str) -> dict[
             "sections": _sections(report),
         }
     )
-    told: dict[str, Any] = json.loads(found)
-    return told
+    facts: dict[str, Any] = json.loads(encoded)
+    return facts
 
 
 def _sections(report: Report) -> dict[str, list[dict[str, object]]]:
     """What a page shows of it; the weakest groups are its owner's."""
-    found: dict[str, tuple[Section | None, ...]] = {
+    sections: dict[str, tuple[Section | None, ...]] = {
         "criteria": (criteria_section(report),),
         "search": (contest_section(report), lattice_section(report)),
         "columns": (treatments_section(report),),
@@ -104,10 +104,10 @@ def _sections(report: Report) -> dict[str, list[dict[str, object]]]:
     return {
         name: [
             kept(replace(section, private=name in PRIVATE))
-            for section in some
+            for section in parts
             if section is not None
         ]
-        for name, some in found.items()
+        for name, parts in sections.items()
     }
 
 

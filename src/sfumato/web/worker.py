@@ -234,28 +234,28 @@ class Worker:
     def _listen(self, connection: Connection) -> None:
         while True:
             try:
-                said = connection.recv_bytes()
+                message = connection.recv_bytes()
             except (EOFError, OSError):
                 with self._lock:
                     self._died(connection)
                 return
             try:
-                kind, number, told = pickle.loads(said)
+                kind, number, content = pickle.loads(message)
             except Exception as error:
-                kind, number, told = "failed", None, (_unexpected(error), type(error).__name__)
+                kind, number, content = "failed", None, (_unexpected(error), type(error).__name__)
             with self._lock:
                 job = self._running
                 if job is None or number not in (None, job.number):
                     continue
                 if kind == "stand":
-                    job.stand = told
+                    job.stand = content
                     continue
                 self._running = None
                 self._begin_next()
             if kind == "done":
-                job.end(told)
+                job.end(content)
             else:
-                job.end(error=TaskFailed(*told))
+                job.end(error=TaskFailed(*content))
 
     def _died(self, connection: Connection | None) -> None:
         if connection is not self._connection or connection is None:
@@ -301,8 +301,8 @@ def _work(connection: Connection, place: WorkPlace, ready: bool) -> None:
     threading.Thread(target=_hear, args=(connection, asked, dropped), daemon=True).start()
     sending = threading.Lock()
 
-    def say(kind: Literal["done", "failed", "stand"], number: int, told: object) -> None:
-        words = pickle.dumps((kind, number, told))
+    def say(kind: Literal["done", "failed", "stand"], number: int, content: object) -> None:
+        words = pickle.dumps((kind, number, content))
         with sending, contextlib.suppress(OSError):
             connection.send_bytes(words)
 
@@ -352,13 +352,13 @@ def _hear(connection: Connection, asked: queue.SimpleQueue[Any], dropped: set[in
     """Take tasks as they come, also while one is done; the end of the server is our end."""
     while True:
         try:
-            said = pickle.loads(connection.recv_bytes())
+            message = pickle.loads(connection.recv_bytes())
         except (EOFError, OSError):
             os._exit(0)
-        if isinstance(said, int):
-            dropped.add(said)
+        if isinstance(message, int):
+            dropped.add(message)
         else:
-            asked.put(said)
+            asked.put(message)
 
 
 def _be_silent() -> None:

@@ -148,11 +148,11 @@ async def show_panel(request: Request) -> Response:
         )
     subject = await opening
     context = await _form_context(bench, panel, subject, form)
-    told: PanelAnswer | str | None = None
+    first_answer: PanelAnswer | str | None = None
     if panel.live or _compared(request, point, fields):
         asking = asyncio.ensure_future(_told(bench, panel, point, fields))
         if await _in_a_moment(asking):
-            told = await asking
+            first_answer = await asking
         else:
             _thinking(request)[panel.name, point, repr(fields)] = asking
     return page(
@@ -167,16 +167,16 @@ async def show_panel(request: Request) -> Response:
         given=lambda name: form.text(name),
         watching=_watched(bench),
         **context,
-        **_answer(told),
+        **_answer(first_answer),
     )
 
 
 def fields_of(form: Form) -> dict[str, list[str]]:
     """A form as tasks take it."""
-    found: dict[str, list[str]] = {}
+    texts_by_name: dict[str, list[str]] = {}
     for name, text in form.fields:
-        found.setdefault(name, []).append(text)
-    return found
+        texts_by_name.setdefault(name, []).append(text)
+    return texts_by_name
 
 
 async def _in_a_moment(work: asyncio.Future[Found]) -> bool:
@@ -190,8 +190,8 @@ def _thinking(request: Request) -> dict[tuple[str, int, str], asyncio.Future[Pan
     state = request.app.state
     if not hasattr(state, "thinking"):
         state.thinking = {}
-    found: dict[tuple[str, int, str], asyncio.Future[PanelAnswer | str]] = state.thinking
-    return found
+    thinking: dict[tuple[str, int, str], asyncio.Future[PanelAnswer | str]] = state.thinking
+    return thinking
 
 
 async def _told(
@@ -208,11 +208,11 @@ async def _told(
         return str(error)
 
 
-def _answer(told: PanelAnswer | str | None) -> dict[str, Any]:
+def _answer(answered: PanelAnswer | str | None) -> dict[str, Any]:
     """What the template of an answer takes."""
-    trouble = told if isinstance(told, str) else ""
+    trouble = answered if isinstance(answered, str) else ""
     return {
-        "told": None if isinstance(told, str) else told,
+        "told": None if isinstance(answered, str) else answered,
         "trouble": trouble,
         "section_html": section_html,
     }
@@ -252,9 +252,9 @@ async def compare(request: Request) -> Response:
     address = f"/adversaries/relative?{urlencode(fields, doseq=True)}"
 
     async def work() -> str:
-        told = await bench.runner.ask(compare_with_learner, point, fields)
+        answered = await bench.runner.ask(compare_with_learner, point, fields)
         _found(request)[_key(point, fields)] = bench.runner.process_id
-        assert told
+        assert answered
         return address
 
     bench.begin("Comparing learner and attacker", work, page="/adversaries/relative")
@@ -266,13 +266,13 @@ def _found(request: Request) -> dict[tuple[int, str, str], int | None]:
     state = request.app.state
     if not hasattr(state, "compared"):
         state.compared = {}
-    found: dict[tuple[int, str, str], int | None] = state.compared
-    return found
+    compared: dict[tuple[int, str, str], int | None] = state.compared
+    return compared
 
 
 def _key(point: int, fields: Fields) -> tuple[int, str, str]:
-    told = ["".join(fields.get(name, ())[-1:]) for name in ("sensitive", "seconds")]
-    return point, told[0], told[1]
+    texts = ["".join(fields.get(name, ())[-1:]) for name in ("sensitive", "seconds")]
+    return point, texts[0], texts[1]
 
 
 def _compared(request: Request, point: int, fields: Fields) -> bool:

@@ -113,17 +113,17 @@ def intersect_with(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     people = _people(desk, point, together, column)
     attack = intersection_attack(together, people, column, sensitive=column)
     document = attack_document(attack)
-    mine, *policy = shell_words(desk, point)
+    own_folder, *policy = shell_words(desk, point)
     line = [
-        *(mine, *(name for name, _ in others), *policy),
+        *(own_folder, *(name for name, _ in others), *policy),
         *("--targets", data_word(desk, point), "--sensitive", column),
         *("--truth", column),
     ]
-    told = answer(document, shell_line("attack intersect", *line))
-    first, *rest = told.sections
+    panel_answer = answer(document, shell_line("attack intersect", *line))
+    first, *rest = panel_answer.sections
     summary = attack.summary
     return replace(
-        told,
+        panel_answer,
         sections=(first, exposed_section(attack), *rest),
         headline=f"Of {summary.exposed:,} of {summary.located:,} people one value is left; by one "
         f"release alone, of {summary.exposed_by_one:,}.",
@@ -176,10 +176,10 @@ def check_ledger(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     )
     line = [name, *shell_words(desk, point)]
     line += ["--targets", data_word(desk, point)]
-    told = answer(
+    panel_answer = answer(
         check_document(checked), shell_line("ledger list", name), shell_line("ledger check", *line)
     )
-    return replace(told, sections=(*listed.sections, *told.sections))
+    return replace(panel_answer, sections=(*listed.sections, *panel_answer.sections))
 
 
 def keep_in_ledger(desk: Desk, point: int, fields: Fields) -> str:

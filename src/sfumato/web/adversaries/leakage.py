@@ -44,8 +44,10 @@ def ask_observer(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
         raise InputError("nothing is known that could tell anything; choose another column")
     if len(known) > MOST:
         raise InputError(f"{len(known)} columns are too many at a time; choose {MOST} or fewer")
-    found = characterize(release, len(known), [target], columns=known)
-    told = [part for name in known for part in ("--column", name)]
-    line = [*shell_words(desk, point), "--max-size", str(len(known)), *told]
+    characterization = characterize(release, len(known), [target], columns=known)
+    column_options = [part for name in known for part in ("--column", name)]
+    line = [*shell_words(desk, point), "--max-size", str(len(known)), *column_options]
     asked = shell_line("characterize", *line, "--target", target)
-    return replace(answer(found.document(), asked), headline=found.advice(target))
+    return replace(
+        answer(characterization.document(), asked), headline=characterization.advice(target)
+    )

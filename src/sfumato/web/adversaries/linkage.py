@@ -36,7 +36,7 @@ def look_for_target(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
         name: text for name in release.regions.columns if (text := word(fields, f"{KNOWN}{name}"))
     }
     facts = [line.strip() for line in word(fields, "facts").splitlines() if line.strip()]
-    found = find_target(release, described, column or None, facts)
+    found_target = find_target(release, described, column or None, facts)
     target = ",".join(f"{name}={text}" for name, text in described.items())
     if target and read_description(target, "target") != described:
         raise InputError("what is known holds a comma that reads like another column; leave it out")
@@ -46,10 +46,10 @@ def look_for_target(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
         *(("--target", target) if target else ()),
         *(part for fact in facts for part in ("--knows", fact)),
     ]
-    headline = f"{found.candidates:,} of {release.people:,} rows may be hers"
+    headline = f"{found_target.candidates:,} of {release.people:,} rows may be hers"
     headline += ", facts aside" if facts else ""
-    if found.beliefs:
-        likely = found.beliefs[0]
+    if found_target.beliefs:
+        likely = found_target.beliefs[0]
         headline += f"; the likeliest {column} is {likely.value}: {likely.told}"
-    told = answer(target_document(release, found), shell_line("attack find", *line))
-    return replace(told, headline=f"{headline}.")
+    panel_answer = answer(target_document(release, found_target), shell_line("attack find", *line))
+    return replace(panel_answer, headline=f"{headline}.")

@@ -82,12 +82,12 @@ def _values_in(parts: Sequence[Region]) -> tuple[str, ...]:
     """Values that the cells of a column name one by one; ranges name none."""
     from sfumato.schema.region import ValueSet, text_of
 
-    found: dict[str, None] = {}
+    values: dict[str, None] = {}
     for code in range(min(len(parts), _VALUES)):
         part = parts[code]
-        if isinstance(part, ValueSet) and len(found) < _VALUES:
-            found |= dict.fromkeys(text_of(value) for value in part.values)
-    return tuple(sorted(found))
+        if isinstance(part, ValueSet) and len(values) < _VALUES:
+            values |= dict.fromkeys(text_of(value) for value in part.values)
+    return tuple(sorted(values))
 
 
 def table_of(desk: Desk, point: int) -> Table:
@@ -132,13 +132,13 @@ def data_word(desk: Desk, point: int) -> str:
 
 def answer(document: Document, *commands: str) -> PanelAnswer:
     """A document as a panel shows it."""
-    told = document.answer
+    verdict = document.answer
     return PanelAnswer(
         document.about,
         document.sections,
         commands,
-        None if told is None else told.status,
-        "" if told is None else told.words,
+        None if verdict is None else verdict.status,
+        "" if verdict is None else verdict.words,
     )
 
 

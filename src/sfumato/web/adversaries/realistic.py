@@ -55,17 +55,19 @@ def ask_somebody_realistic(desk: Desk, point: int, fields: Fields) -> PanelAnswe
     shape = word(fields, "shape", "table")
     if shape not in SHAPES:
         raise InputError(f"shape = {shape!r} is not known; use {', '.join(SHAPES)}")
-    told = _own_shape(fields, groups.values) if shape == "own" else shape
+    shape_option = _own_shape(fields, groups.values) if shape == "own" else shape
     known = whole(fields, "known", 0, 0, 10**6)
     fewer = word(fields, "fewer") == "on"
     epsilon = number(
         fields, "epsilon", usual_epsilon(desk.policy_of(point), release, column), 1, 1e9
     )
-    her = RealisticAdversary(None if told == "any" else told, records, known, fewer)
-    document = ask_realistic(release, her, epsilon, column)
+    adversary = RealisticAdversary(
+        None if shape_option == "any" else shape_option, records, known, fewer
+    )
+    document = ask_realistic(release, adversary, epsilon, column)
     line = [
         *(*shell_words(desk, point), "--sensitive", column),
-        *("--shape", told, "--stubbornness", plain(records), "--epsilon", plain(epsilon)),
+        *("--shape", shape_option, "--stubbornness", plain(records), "--epsilon", plain(epsilon)),
         *(("--known", str(known)) if known else ()),
         *(("--at-most",) if fewer else ()),
     ]

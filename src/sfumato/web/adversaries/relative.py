@@ -39,23 +39,23 @@ def compare_with_learner(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     described = {
         name: text for name in release.regions.columns if (text := word(fields, f"{VICTIM}{name}"))
     }
-    told = ",".join(f"{name}={text}" for name, text in described.items())
-    victims = [read_victim(told)] if told else []
+    victim = ",".join(f"{name}={text}" for name, text in described.items())
+    victims = [read_victim(victim)] if victim else []
     seconds = number(fields, "seconds", 0, 0, SECONDS)
     given: dict[str, object] = {"seconds": seconds} if seconds else {}
     rules = desk.policy_of(point)
     folder = desk.project.release_folder(point)
     key = ("relative", str(folder), identity(folder), identity(desk.data(point)), column, seconds)
-    found = desk.remember(
+    membership = desk.remember(
         key, lambda: ask_membership(release, rules, table_of(desk, point), given, column)
     )
     line = [
         *shell_words(desk, point),
         *("--table", data_word(desk, point), "--sensitive", column),
         *(("--seconds", plain(seconds)) if seconds else ()),
-        *(("--victim", told) if told else ()),
+        *(("--victim", victim) if victim else ()),
     ]
-    document = found.document(f"release {point}", victims)
+    document = membership.document(f"release {point}", victims)
     gist = document.gist
     being_in_it = "" if gist is None else gist.closing.get("Being in it", "")
     return replace(

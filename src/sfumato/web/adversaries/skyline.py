@@ -57,20 +57,20 @@ def ask_somebody_who_knows(desk: Desk, point: int, fields: Fields) -> PanelAnswe
     confidence = number(fields, "confidence", CONFIDENCE, 0.01, 1)
     check_confidence(confidence)
     asked = ("skyline", desk.project.release_folder(point), column, value, confidence)
-    (found,) = desk.remember(asked, lambda: skylines(release, confidence, value, column))
+    (skyline,) = desk.remember(asked, lambda: skylines(release, confidence, value, column))
     grounding = worst_grounding(release, value, *known, None, sensitive=column)
-    document = skyline_document(release, [found], [grounding])
+    document = skyline_document(release, [skyline], [grounding])
     safe, worst = document.sections[0], document.sections[-1]
-    charts = (*(_region(found, known) or safe.charts[:1]), *safe.charts[1:])
+    charts = (*(_region(skyline, known) or safe.charts[:1]), *safe.charts[1:])
     reached = fraction(grounding.confidence) >= fraction(confidence)
     line = [
         *(*shell_words(desk, point), "--sensitive", column, "--value", value),
         *("--confidence", plain(confidence), "--point", ",".join(map(str, known))),
     ]
-    told = answer(document, shell_line("skyline", *line))
+    panel_answer = answer(document, shell_line("skyline", *line))
     most = "at most " if grounding.at_most else ""
     return replace(
-        told,
+        panel_answer,
         sections=(worst, replace(safe, charts=charts)),
         status="violated" if reached else "holds",
         headline=f"She becomes {most}{100 * float(grounding.confidence):.3g}% sure that somebody "
@@ -87,14 +87,14 @@ def _commonest(reference: object, values: tuple[str, ...]) -> str:
     return values[int(np.argmax(np.asarray(reference)))]
 
 
-def _region(found: KnowledgeSkyline, known: Point) -> tuple[Chart, ...]:
+def _region(skyline: KnowledgeSkyline, known: Point) -> tuple[Chart, ...]:
     """What is safe together with so many relatives, as a region, and where she stands."""
     from sfumato.report.document import Chart, Series
     from sfumato.report.sections.skyline import KINDS
 
     facts, people, family = known
     corners: list[tuple[int, int]] = []
-    for l, k, m in sorted(found.points, reverse=True):  # noqa: E741  # the paper's names
+    for l, k, m in sorted(skyline.points, reverse=True):  # noqa: E741  # the paper's names
         if m >= family and (not corners or k > corners[-1][1]):
             corners.append((l, k))
     if not corners:  # nothing to draw: nothing is safe with so many relatives, or all is
@@ -102,9 +102,9 @@ def _region(found: KnowledgeSkyline, known: Point) -> tuple[Chart, ...]:
     line = [(corners[0][0], 0), *corners, (0, corners[-1][1])]
     inside = any(facts <= l and people <= k for l, k in corners)  # noqa: E741
     here = Series("what she knows now", [facts], [people], mark="star")
-    edge = Series(f"safe up to here: {found.value}", [x for x, _ in line], [y for _, y in line])
+    edge = Series(f"safe up to here: {skyline.value}", [x for x, _ in line], [y for _, y in line])
     where = "inside what is safe" if inside else "outside what is safe"
-    told = "; ".join(f"up to {x} and {y}" for x, y in corners)
+    safe_corners = "; ".join(f"up to {x} and {y}" for x, y in corners)
     return (
         Chart(
             f"What may be known beside {family} {KINDS[2]}",
@@ -114,6 +114,6 @@ def _region(found: KnowledgeSkyline, known: Point) -> tuple[Chart, ...]:
             (edge, here),
             name="safe-region",
             alt=f"She stands at {facts} {KINDS[0]} and {people} {KINDS[1]}: {where}. Safe is "
-            f"{told}.",
+            f"{safe_corners}.",
         ),
     )

@@ -21,6 +21,10 @@ from pathlib import Path
 
 KEPT = "SFUMATO_BENCH_ROWS"
 
+# Programs that a benchmark starts keep what Python compiled of them, as installed ones do; else
+# each would compile every module that it imports.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 @dataclass(frozen=True)
 class Row:

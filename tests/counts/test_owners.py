@@ -1,46 +1,54 @@
-"""Whose rows: distinct people of coarser groups, however many rows somebody has there."""
+"""Whose rows: distinct people of groups, however many rows somebody has there."""
 
 from __future__ import annotations
-
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from sfumato.counts.owners import Owners
-from sfumato.numbers import in_order, offsets_of
+from sfumato.counts import owners
+from sfumato.counts.owners import RowsByPerson
+from sfumato.numbers import in_order
 
 
-@pytest.mark.parametrize("total", [2, 9, 40, 100_000])  # few are looked up by number, many by hash
-def test_people_are_counted_once_in_groups_that_become_one(total: int) -> None:
+@pytest.fixture(params=["by NumPy", "compiled"])
+def counted(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows are counted by NumPy, many by compiled code; both ways count the same."""
+    if request.param == "compiled":
+        pytest.importorskip("sfumato.counts.kernel")
+    else:
+        monkeypatch.setattr(owners, "_compiled", lambda rows: None)
+
+
+@pytest.mark.usefixtures("counted")
+@pytest.mark.parametrize("total", [1, 9, 40, 5_000])
+def test_people_are_counted_once_in_every_group(total: int) -> None:
     rng = np.random.default_rng(total)
     n = rng.integers(1, 4, 200)
     owner = rng.integers(0, total, n.sum()).astype(np.int32)
-    value = rng.integers(0, 5, 200).astype(np.int32)
-    finer = Owners(offsets_of(n), owner, total)
-    rows = np.split(owner, np.cumsum(n)[:-1])
-    order = rng.permutation(200)
-    starts = np.array([0, 1, 3, 40, 41, 200])
-    groups = [order[first:last] for first, last in pairwise(starts)]
-    people = [{int(one) for i in group for one in rows[i]} for group in groups]
-    of_rows = np.array([n[group].sum() for group in groups])
-    assert finer.sizes_of(order, starts, of_rows).tolist() == [len(each) for each in people]
-    merged = finer.merged(order, starts)
-    found = np.split(merged.people, merged.indptr[1:-1])
-    assert [sorted(each.tolist()) for each in found] == [sorted(each) for each in people]
+    group = rng.integers(-1, 6, 200)  # -1: in no group
+    held = RowsByPerson.of(n, owner)
+    of_row = np.repeat(np.arange(200), n)
+    for person in range(held.people):
+        hers = held.tuples[held.indptr[person] : held.indptr[person + 1]]
+        assert hers.tolist() == of_row[owner == person].tolist()
+    pairs = {
+        (int(person), int(group[at]))
+        for person, at in zip(owner, of_row, strict=True)
+        if group[at] >= 0
+    }
+    people = [sum(place == one for _, place in pairs) for one in range(7)]
+    assert held.count(group, 7).tolist() == people
+    person, places = held.groups_of(group, 7)
+    assert list(zip(person.tolist(), places.tolist(), strict=True)) == sorted(pairs)
 
-    by_value = [[(int(value[i]), int(one)) for i in group for one in rows[i]] for group in groups]
-    shown = [list(dict.fromkeys(kind for kind, _ in pairs)) for pairs in by_value]
-    cells = [
-        (kind, [one for other, one in pairs if other == kind])
-        for kinds, pairs in zip(shown, by_value, strict=True)
-        for kind in kinds
-    ]
-    indptr = offsets_of([len(kinds) for kinds in shown])
-    indices = np.array([kind for kind, _ in cells], dtype=np.int32)
-    having = np.array([len(each) for _, each in cells])
-    counted = finer.by_value(order, starts, value[order], (indptr, indices, having), 5)
-    assert counted[2].tolist() == [len({*each}) for _, each in cells]
+
+@pytest.mark.usefixtures("counted")
+def test_nobody_has_no_rows() -> None:
+    held = RowsByPerson.of(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32))
+    nothing = np.zeros(0, dtype=np.int64)
+    assert held.people == 0
+    assert held.count(nothing, 2).tolist() == [0, 0]
+    assert [len(each) for each in held.groups_of(nothing, 2)] == [0, 0]
 
 
 def test_places_in_order_are_those_of_a_stable_sort() -> None:

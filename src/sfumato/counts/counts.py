@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from sfumato.counts.owners import RowsByPerson
 from sfumato.errors import SchemaError, did_you_mean
-from sfumato.numbers import Codes, Ints, distinct, offsets_of, sums_by, taken_rows
+from sfumato.numbers import Codes, Ints, offsets_of, sums_by, taken_rows
 from sfumato.schema.domain import Domain
 
 if TYPE_CHECKING:
@@ -210,9 +211,7 @@ class Counts(TableCounts):
     def people_by_code(self, column: int) -> Ints:
         if self.owner is None:
             return self.by_code(column)
-        size = len(self.quasi[column])
-        pairs = distinct(self.owner.astype(np.int64) * size + self.codes[column].repeat(self.n))
-        return np.bincount(pairs % size, minlength=size).astype(np.int64)
+        return self.rows_by_person.count(self.codes[column], len(self.quasi[column]))
 
     def by_value(self, attribute: int) -> Ints:
         return sums_by(self.values[attribute], self.n, self.sensitive[attribute].codes)
@@ -252,6 +251,11 @@ class Counts(TableCounts):
             several=several,
             owner=owner,
         )
+
+    def row_by_row(self) -> Counts:
+        """Every row a tuple of its own, in the order of owners, who are told apart no more."""
+        each = replace(self, owner=None).take(np.repeat(np.arange(len(self)), self.n))
+        return replace(each, n=np.ones(len(each), dtype=np.int64), extra_memberships=0)
 
     def compact(self) -> Counts:
         """The same counts with every distinct tuple once, in the order of their codes.
@@ -296,9 +300,26 @@ class Counts(TableCounts):
         return replace(self, several=SeveralTuples(person[order], there[order]))
 
     @cached_property
-    def value_pairs(self) -> dict[int, tuple[Codes, Codes]]:
-        """What `pairs_of` of `counts/owners.py` found, by attribute."""
-        return {}
+    def rows_by_person(self) -> RowsByPerson:
+        """The tuples of each person's rows, where people have several."""
+        assert self.owner is not None
+        return RowsByPerson.of(self.n, self.owner)
+
+    def people_by_value(
+        self, attribute: int, group: Ints, code: Codes | None = None
+    ) -> tuple[Ints, Codes, Ints]:
+        """Group, value and how many people have it there, where people have several rows.
+
+        `group` is that of each tuple, -1: none. `code`: the values by other codes.
+        """
+        values = self.values[attribute] if code is None else code[self.values[attribute]]
+        placed = np.flatnonzero(group >= 0)
+        group, values = group[placed], values[placed]
+        sizes = [int(numbers.max(initial=0)) + 1 for numbers in (group, values)]
+        number, first = rank_rows([group, values], sizes)
+        cell = np.full(len(self), -1, dtype=np.int32)
+        cell[placed] = number
+        return group[first], values[first], self.rows_by_person.count(cell, len(first))
 
     @cached_property
     def group_of(self) -> tuple[Ints, Ints]:
@@ -311,7 +332,7 @@ class Counts(TableCounts):
 
 
 def rank_rows(
-    codes: npt.NDArray[np.integer[Any]] | Sequence[Codes], sizes: Sequence[int]
+    codes: npt.NDArray[np.integer[Any]] | Sequence[Codes | Ints], sizes: Sequence[int]
 ) -> tuple[Ints, Ints]:
     """Number the distinct columns of `codes` in lexicographic order.
 

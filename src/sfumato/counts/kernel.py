@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.compiled import inner, kernel
+from sfumato.compiled import inner, kernel, sort_numbers
 from sfumato.numbers import Codes, Ints
 
 People = npt.NDArray[Any]  # whole people (int64), or expected ones (float64)
@@ -103,168 +103,61 @@ def merge_cells(
     return out_indptr, out_indices[:filled].copy(), out_data[:filled].copy()
 
 
-@inner
-def _mask(entries: int, total: int) -> int:
-    """Where distinct people among so many entries are looked up: in a few places by hash, which
-    stay in the processor's cache; -1: each of the `total` has a place of her own, if that is less.
-    """
-    places = 16
-    while places < 2 * entries:
-        places *= 2
-    return places - 1 if places < total else -1
-
-
-@inner
-def _looked_up(most: int, total: int) -> tuple[Codes, Codes]:
-    """Room for groups of at most so many entries: the group a place was last used by, and whom."""
-    mask = _mask(most, total)
-    places = total if mask < 0 else mask + 1
-    return np.full(places, -1, np.int32), np.empty(places, np.int32)
-
-
-@inner
-def _is_new(person: int, group: int, mask: int, marks: Codes, who: Codes) -> bool:
-    """Whether a person is met for the first time in a group, whose number no earlier one had."""
-    if mask < 0:
-        met = marks[person] == group
-        marks[person] = group
-        return not met
-    slot = _slot(np.int64(person), mask)
-    while marks[slot] == group:
-        if who[slot] == person:
-            return False
-        slot = (slot + 1) & mask
-    marks[slot] = group
-    who[slot] = person
-    return True
+@kernel
+def rows_by_person(n: Ints, owner: Codes, people: int) -> tuple[Ints, Codes]:
+    """Where each person's rows begin, and the tuple of each, ascending; `owner`: rows by tuple."""
+    indptr = np.zeros(people + 1, np.int64)
+    for person in owner:
+        indptr[person + 1] += 1
+    for person in range(people):
+        indptr[person + 1] += indptr[person]
+    place = indptr[:-1].copy()
+    tuples = np.empty(len(owner), np.int32)
+    row = 0
+    for i in range(len(n)):
+        for _ in range(n[i]):
+            person = owner[row]
+            tuples[place[person]] = i
+            place[person] += 1
+            row += 1
+    return indptr, tuples
 
 
 @kernel
-def merge_owners(
-    order: npt.NDArray[Any], starts: Ints, indptr: Ints, people: Codes, total: int
-) -> tuple[Ints, Codes]:
-    """The distinct people, of `total`, of the finer groups that became one."""
-    groups, most = len(starts) - 1, 0
-    ends = np.zeros(groups + 1, np.int64)
-    for g in range(groups):
-        ends[g + 1] = ends[g]
-        for at in range(starts[g], starts[g + 1]):
-            ends[g + 1] += indptr[order[at] + 1] - indptr[order[at]]
-        most = max(most, ends[g + 1] - ends[g])
-    out_indptr = np.zeros(groups + 1, np.int64)
-    out = np.empty(ends[groups], np.int32)
-    marks, who = _looked_up(most, total)
-    filled = 0
-    for g in range(groups):
-        mask = _mask(ends[g + 1] - ends[g], total)
-        for at in range(starts[g], starts[g + 1]):
-            i = order[at]
-            for place in range(indptr[i], indptr[i + 1]):
-                if _is_new(people[place], g, mask, marks, who):
-                    out[filled] = people[place]
-                    filled += 1
-        out_indptr[g + 1] = filled
-    return out_indptr, out[:filled].copy()
-
-
-@kernel
-def count_owners(
-    order: Ints, starts: Ints, rows: Ints, indptr: Ints, people: Codes, total: int
-) -> Ints:
-    """How many distinct people those groups have, of so many `rows` each."""
-    sizes = np.zeros(len(rows), np.int64)
-    marks, who = _looked_up(rows.max(), total)
-    for g in range(len(rows)):
-        mask = _mask(rows[g], total)
-        for at in range(starts[g], starts[g + 1]):
-            i = order[at]
-            for place in range(indptr[i], indptr[i + 1]):
-                sizes[g] += _is_new(people[place], g, mask, marks, who)
-    return sizes
-
-
-@kernel
-def count_owners_by_value(
-    order: Ints,
-    starts: Ints,
-    value: Codes,
-    cell_indptr: Ints,
-    cell_value: Codes,
-    cell_rows: Ints,
-    indptr: Ints,
-    people: Codes,
-    total: int,
-    width: int,
-) -> Ints:
-    """How many distinct people each cell has: a group's rows of one value, of whom so many are.
-
-    `value` is that of each entry of `order`.
-    """
-    found = np.ones(len(cell_rows), np.int64)  # of whoever has one row
-    most = longest = 0
-    for g in range(len(starts) - 1):
-        longest = max(longest, starts[g + 1] - starts[g])
-    for rows in cell_rows:
-        most = max(most, rows)
-    marks, who = _looked_up(most, total)
-    free = np.zeros(width + 1, np.int64)
-    sorted_by_value = np.empty(longest, np.int64)
-    for g in range(len(starts) - 1):
-        first, last, several = cell_indptr[g], cell_indptr[g + 1], False
-        for cell in range(first, last):
-            several |= cell_rows[cell] > 1
-        if not several:
-            continue
-        # Finer groups in the order of cells.
-        for cell in range(first, last):
-            free[cell_value[cell]] = 0
-        for at in range(starts[g], starts[g + 1]):
-            free[value[at]] += 1
-        begin = 0
-        for cell in range(first, last):
-            many = free[cell_value[cell]]
-            free[cell_value[cell]] = begin
-            begin += many
-        for at in range(starts[g], starts[g + 1]):
-            sorted_by_value[free[value[at]]] = order[at]
-            free[value[at]] += 1
-        begin = 0
-        for cell in range(first, last):
-            end = free[cell_value[cell]]
-            if cell_rows[cell] > 1:
-                found[cell] = 0
-                mask = _mask(cell_rows[cell], total)
-                for at in range(begin, end):
-                    i = sorted_by_value[at]
-                    for place in range(indptr[i], indptr[i + 1]):
-                        found[cell] += _is_new(people[place], cell, mask, marks, who)
-            begin = end
+def count_people(indptr: Ints, tuples: Codes, group: Codes, groups: int) -> Ints:
+    """The distinct people of each group; `group` is that of each tuple, -1: none."""
+    found = np.zeros(groups, np.int64)
+    last = np.full(groups, -1, np.int32)  # who was met in a group last
+    for person in range(len(indptr) - 1):
+        for row in range(indptr[person], indptr[person + 1]):
+            g = group[tuples[row]]
+            if g >= 0 and last[g] != person:
+                last[g] = person
+                found[g] += 1
     return found
 
 
 @kernel
-def count_values(
-    indptr: Ints, pairs: Codes, value_of: Codes, width: int
-) -> tuple[Ints, Codes, Ints]:
-    """How many pairs of each group have each value, sparse."""
-    groups = len(indptr) - 1
-    out_indptr = np.zeros(groups + 1, np.int64)
-    indices = np.empty(len(pairs), np.int32)
-    data = np.empty(len(pairs), np.int64)
-    place = np.full(width, -1, np.int64)
+def groups_of_people(indptr: Ints, tuples: Codes, group: Codes, groups: int) -> tuple[Ints, Ints]:
+    """Where each person's groups begin, and these, ascending and each once."""
+    people = len(indptr) - 1
+    offsets = np.zeros(people + 1, np.int64)
+    listed = np.empty(len(tuples), np.int64)
+    last = np.full(groups, -1, np.int32)
     filled = 0
-    for g in range(groups):
-        begin = filled
-        for at in range(indptr[g], indptr[g + 1]):
-            value = value_of[pairs[at]]
-            if place[value] < begin:
-                place[value] = filled
-                indices[filled] = value
-                data[filled] = 0
+    for person in range(people):
+        begin, ascending = filled, True
+        for row in range(indptr[person], indptr[person + 1]):
+            g = group[tuples[row]]
+            if g >= 0 and last[g] != person:
+                last[g] = person
+                ascending &= filled == begin or listed[filled - 1] < g
+                listed[filled] = g
                 filled += 1
-            data[place[value]] += 1
-        out_indptr[g + 1] = filled
-    return out_indptr, indices[:filled].copy(), data[:filled].copy()
+        if not ascending:
+            sort_numbers(listed[begin:filled])
+        offsets[person + 1] = filled
+    return offsets, listed[:filled].copy()
 
 
 @kernel

@@ -18,11 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.counts.counts import Counts
-from sfumato.counts.owners import Owners, ValueOwners, tuple_owners, tuple_values
 from sfumato.counts.stored import SMALL, Kinds, StoredCounts
 from sfumato.engines.base import fresh, named, select
 from sfumato.errors import ResourceError
-from sfumato.numbers import Codes, Floats, Ints, sums_by
+from sfumato.numbers import Codes, Floats, Ints, sums_by, tallied_offsets
 from sfumato.schema.hierarchy import Levels
 
 
@@ -85,7 +84,7 @@ class Rolled:
 
     `counts` are the tuples of the table that it all began with; where equal groups are told once,
     `multiplicity` says how many each stands for. Where people have several rows sizes are of rows,
-    and `owners` and `value_owners` tell whose.
+    and `distinct_people` tells of how many.
     """
 
     steps: Steps
@@ -166,43 +165,25 @@ class Rolled:
         return tuple(cell.merged(order, starts) for cell in self.finer.cells)
 
     @cached_property
-    def owners(self) -> Owners | None:
-        """The distinct people of each group, where they have several rows."""
+    def distinct_people(self) -> Ints:
+        """The people of each group, each once, also where they have several rows."""
         if self.counts is None or self.counts.owner is None:
-            return None
-        if self.finer is None:
-            return tuple_owners(self.counts).merged(*self._tuples)
-        finer, order, starts = self._nearest("owners")
-        return None if finer.owners is None else finer.owners.merged(order, starts)
+            return self.sizes
+        return self.counts.rows_by_person.count(self.of_tuple, len(self))
+
+    def people_by_value(self, attribute: int) -> tuple[Ints, Codes, Ints]:
+        """How many of them have each value, sparse, where they have several rows."""
+        assert self.counts is not None
+        group, value, people = self.counts.people_by_value(attribute, self.of_tuple)
+        return tallied_offsets(group, len(self)), value, people
 
     @cached_property
-    def value_owners(self) -> tuple[ValueOwners, ...]:
-        """The same with their values, one for each attribute."""
+    def of_tuple(self) -> Ints:
+        """The group of each tuple that it all began with."""
         assert self.counts is not None
-        if self.finer is None:
-            places = range(len(self.counts.sensitive))
-            return tuple(tuple_values(self.counts, at).merged(*self._tuples) for at in places)
-        finer, order, starts = self._nearest("value_owners")
-        return tuple(valued.merged(order, starts) for valued in finer.value_owners)
-
-    @property
-    def _tuples(self) -> tuple[Codes, Ints]:
-        """The tuples of each of the finest groups."""
-        from sfumato.counts.kernel import gather
-
-        assert self.counts is not None
-        group, first = self.counts.group_of
-        return gather(group.astype(np.int32), len(first))
-
-    def _nearest(self, known: str) -> tuple[Rolled, Codes, Ints]:
-        """The nearest finer node that knows it, or the finest, and its groups by those here."""
-        from sfumato.counts.kernel import gather
-
-        finer, number = self.finer, self.of_finer
-        assert finer is not None
-        while finer.finer is not None and known not in vars(finer):
-            number, finer = number[finer.of_finer], finer.finer
-        return finer, *gather(number, len(self))
+        in_base, _ = self.counts.group_of
+        groups: Ints = self.of_base()[in_base].astype(np.int64)
+        return groups
 
     def margins(self, kept: npt.NDArray[np.bool_]) -> Ints:
         """How many kept people have each label, column after column."""

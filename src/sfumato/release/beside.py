@@ -14,9 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.counts import Counts
-from sfumato.counts.owners import Owners
 from sfumato.errors import InputError
-from sfumato.numbers import Bools, Floats, Ints, in_order, sums_by, taken_rows
+from sfumato.numbers import Bools, Floats, Ints, sums_by, taken_rows
 
 if TYPE_CHECKING:
     from sfumato.perturbation.base import Perturbation
@@ -57,12 +56,13 @@ class SeveralGroups:
     distinct: bool = False
 
     @classmethod
-    def of_rows(cls, people: Owners) -> SeveralGroups:
-        """Everybody who is listed, where rows are published one by one."""
-        order = in_order(people.people)
-        person = people.people[order].astype(np.int64)
+    def of_rows(cls, counts: Counts, group: Ints) -> SeveralGroups:
+        """Everybody who has a row in a group, where rows are published one by one; `group` is that
+        of each tuple, -1: none."""
+        total = int(group.max(initial=-1)) + 1
+        person, groups = counts.rows_by_person.groups_of(group, total)
         everybody = int(np.count_nonzero(np.bincount(person)))
-        return cls(everybody, person, people.group[order], distinct=True)
+        return cls(everybody, person, groups, distinct=True)
 
     @property
     def listed(self) -> bool:

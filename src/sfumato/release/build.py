@@ -9,16 +9,15 @@ from typing import TypeGuard
 import numpy as np
 
 from sfumato.counts.counts import Attribute, Counts, rank_rows
-from sfumato.counts.owners import pairs_of
 from sfumato.errors import InputError, PolicyError, SchemaError, did_you_mean, quoted
-from sfumato.numbers import Codes, Ints, offsets_of, taken_rows
+from sfumato.numbers import Codes, Ints
 from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import Description
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, Made, MadeHere, Placement, ReadFrom
 from sfumato.release.release import Release, several_groups, standing_notes
 from sfumato.release.summing import group_counts, references
-from sfumato.release.unlinked import owners_unknown
+from sfumato.release.unlinked import owners_unknown, with_owners
 from sfumato.schema.domain import Domain
 
 # -- joint targets: several sensitive attributes of a release read as one, value by value ----------
@@ -130,21 +129,35 @@ def groups_of(placement: Placement, groups: Ints, total: int) -> dict[str, Group
         n=n,
         protect=counts.protect and (counts.protect[0], counts.protect[1][placement.tuples[kept]]),
     )
-    if counts.owner is not None:
-        places = taken_rows(offsets_of(counts.n), placement.tuples[kept])[1]
-        pieces = replace(pieces, owner=counts.owner[places])
-        for place in range(len(counts.sensitive)):  # whose, and with which value: as in the table
-            pair, value = pairs_of(counts, place)
-            pieces.value_pairs[place] = pair[places], value
+    summed: dict[str, Groups]
     if not pieces.sensitive:
-        return {"": group_counts(pieces, groups[kept], total, None, None, counts)}
-    known = references(counts)
+        summed = {"": group_counts(pieces, groups[kept], total, None)}
+    else:
+        known = references(counts)
+        summed = {
+            attribute.name: group_counts(pieces, groups[kept], total, place, known[attribute.name])
+            for place, attribute in enumerate(pieces.sensitive)
+        }
+    if counts.owner is None:
+        return summed
+    held, group = _each_in_one(counts, placement.tuples[kept], groups[kept])
+    places: list[int | None] = list(range(len(counts.sensitive)))
     return {
-        attribute.name: group_counts(
-            pieces, groups[kept], total, place, known[attribute.name], counts
-        )
-        for place, attribute in enumerate(pieces.sensitive)
+        name: with_owners(by_row, held, group, place, counts)
+        for (name, by_row), place in zip(summed.items(), places or [None], strict=True)
     }
+
+
+def _each_in_one(counts: Counts, tuples: Ints, groups: Ints) -> tuple[Counts, Ints]:
+    """Tuples that are each in one group at most, and in which, -1: in none.
+
+    Those of the table, unless some are in several groups, as where a blank fits everybody.
+    """
+    if len(tuples) > len(counts) or np.bincount(tuples).max(initial=0) > 1:
+        return counts.take(tuples), groups
+    group = np.full(len(counts), -1, dtype=np.int64)
+    group[tuples] = groups
+    return counts, group
 
 
 def build_release(

@@ -319,10 +319,10 @@ class Groups(SparseCounts):
         What the new groups publish is for their maker to say: they have no `regions`.
         """
         beside = self.beside.merge(number, total)
-        people = None if beside.unlinked is None else beside.unlinked.people
+        placed = None if beside.unlinked is None else beside.unlinked.placed
         return self._alike(
             summed(number[self.row], self.indices, self.data, total, self.width),
-            sums_by(number, self.sizes, total) if people is None else people.sizes,
+            sums_by(number, self.sizes, total) if placed is None else placed.sizes(total),
             None if self.lists is None else self.lists.merge(number, total),
             beside,
         )

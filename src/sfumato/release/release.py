@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.counts import Counts
-from sfumato.counts.owners import Owners, owners_below
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, MissingExtra, SchemaError, did_you_mean
@@ -346,10 +345,7 @@ def several_groups(counts: Counts, group: Ints) -> SeveralGroups | None:
         return None
     known = counts.several
     if counts.owner is not None:
-        rows, person = np.repeat(group, counts.n), counts.owner
-        total, placed = int(group.max(initial=-1)) + 1, rows >= 0
-        people = Owners.of(rows[placed], total, person[placed], owners_below(counts))
-        return SeveralGroups.of_rows(people)
+        return SeveralGroups.of_rows(counts, group)
     if known is None:
         return SeveralGroups(counts.people)
     return SeveralGroups(counts.people, known.person, group[known.tuples])

@@ -23,15 +23,11 @@ def group_counts(
     total: int,
     attribute: int | None,
     reference: Floats | None = None,
-    whole: Counts | None = None,
 ) -> Groups:
-    """Sum a table's counts over `total` groups, for one sensitive attribute (or none).
-
-    `whole`: the table these are a part of, where people's rows are published one by one.
-    """
+    """Sum a table's counts over `total` groups, for one sensitive attribute (or none)."""
     if counts.owner is not None:
         by_row = group_counts(replace(counts, owner=None), group, total, attribute, reference)
-        return with_owners(by_row, counts, group, attribute, whole or counts)
+        return with_owners(by_row, counts, group, attribute, counts)
     sizes = sums_by(group, counts.n, total)
     if attribute is None:
         return Groups.of_sizes(sizes)

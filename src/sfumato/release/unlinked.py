@@ -17,26 +17,75 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.counts.counts import Case, Counts, TableCounts
-from sfumato.counts.owners import Owners, ValueOwners, owners_below, pairs_of
-from sfumato.numbers import Codes, Floats, Ints
+from sfumato.numbers import Codes, Floats, Ints, tallied_offsets
 from sfumato.release.beside import Beside, SeveralGroups
 from sfumato.release.groups import Groups
-from sfumato.release.sparse import summed
 from sfumato.schema.domain import Domain
+
+
+@dataclass(frozen=True)
+class PlacedRows:
+    """Whose rows are in which group, by which people are counted anew in groups put together.
+
+    A tuple i of `counts` was in group `group[i]` at first, -1: in none; that group is `now[group]`,
+    -1: it was left out. `code`: the values of `attribute` by other codes than the table's.
+    """
+
+    counts: Counts
+    group: Ints
+    now: Ints
+    attribute: int | None
+    code: Codes | None = None
+
+    @property
+    def groups(self) -> Ints:
+        """The group of each tuple."""
+        return _by_number(self.now, self.group)
+
+    def sizes(self, total: int) -> Ints:
+        """The distinct people of each group."""
+        return self.counts.rows_by_person.count(self.groups, total)
+
+    def cells(self, total: int) -> tuple[Ints, Codes, Ints]:
+        """How many people of each group have each value, sparse."""
+        assert self.attribute is not None
+        group, value, people = self.counts.people_by_value(self.attribute, self.groups, self.code)
+        return tallied_offsets(group, total), value, people
+
+    def take(self, kept: Ints, total: int) -> PlacedRows | None:
+        """Of some of so many groups; None where one is taken twice: a tuple is in one group."""
+        place = np.full(total, -1, dtype=np.int64)
+        place[kept] = np.arange(len(kept))
+        if np.count_nonzero(place >= 0) < len(kept):
+            return None
+        return replace(self, now=_by_number(place, self.now))
+
+    def merge(self, number: Ints) -> PlacedRows:
+        """Groups put together: group g becomes part of group `number[g]`."""
+        return replace(self, now=_by_number(number, self.now))
+
+    def relabel(self, codes: Ints) -> PlacedRows:
+        """With value v at `codes[v]`."""
+        known = codes if self.code is None else _by_number(codes, self.code)
+        return replace(self, code=known.astype(np.int32))
+
+
+def _by_number(numbers: Ints, of: Ints | Codes) -> Ints:
+    """The number of each, -1 of -1."""
+    return np.append(numbers, -1)[of]
 
 
 @dataclass(frozen=True)
 class UnlinkedRows:
     """The same groups by the values of rows, and by those of people.
 
-    `people` lists who is in each group and `valued` with which values; both None where groups are
-    only judged, and not put together. Where nobody knows whose rows they are, `by_person` is None.
+    `placed` tells whose rows are where, None where groups are only judged, and not put together.
+    Where nobody knows whose rows they are, `by_person` is None.
     """
 
     by_row: Groups
     by_person: Groups | None = None
-    people: Owners | None = None
-    valued: ValueOwners | None = None
+    placed: PlacedRows | None = None
 
     def described(self, several: SeveralGroups | None) -> UnlinkedRows:
         """With who is in several groups, for whoever counts people by their values."""
@@ -60,25 +109,18 @@ class UnlinkedRows:
         return _of_sizes(own, sizes, "set", Beside(unlinked=self))
 
     def take(self, kept: Ints) -> UnlinkedRows:
-        valued = self.valued
         return UnlinkedRows(
             self.by_row.take(kept),
             None if self.by_person is None else self.by_person.take(kept),
-            None if self.people is None else self.people.take(kept),
-            None if valued is None else replace(valued, pairs=valued.pairs.take(kept)),
+            None if self.placed is None else self.placed.take(kept, len(self.by_row)),
         )
 
     def merge(self, number: Ints, total: int) -> UnlinkedRows:
         by_row = self.by_row.merge(number, total)
         if self.by_person is None:
             return UnlinkedRows(by_row)
-        assert self.people is not None
-        people, valued = self.people.merge(number, total), self.valued
-        if valued is None:
-            return UnlinkedRows(by_row, Groups.of_sizes(people.sizes), people)
-        valued = replace(valued, pairs=valued.pairs.merge(number, total))
-        by_person = _by_person(valued, by_row, self.by_person.reference)
-        return UnlinkedRows(by_row, by_person, people, valued)
+        assert self.placed is not None
+        return _counted(by_row, self.placed.merge(number), self.by_person.reference)
 
     def referring_to(self, reference: Floats) -> UnlinkedRows:
         """With another reference of people's values."""
@@ -92,17 +134,16 @@ class UnlinkedRows:
         self, codes: Ints, values: tuple[str, ...], domain: Domain | None, reference: Floats | None
     ) -> UnlinkedRows:
         """By other codes of the same values; `reference` is that of rows."""
-        by_person, valued = self.by_person, self.valued
+        by_person = self.by_person
         if by_person is not None:
             own: Floats | None = None
             if reference is not None:
                 own = np.zeros(len(values))
                 own[codes[codes >= 0]] = by_person.reference[codes >= 0]
             by_person = by_person.relabel(codes, values, domain, own)
-        if valued is not None:
-            valued = ValueOwners(valued.pairs, codes[valued.value].astype(np.int32), len(values))
         by_row = self.by_row.relabel(codes, values, domain, reference)
-        return UnlinkedRows(by_row, by_person, self.people, valued)
+        placed = None if self.placed is None else self.placed.relabel(codes)
+        return UnlinkedRows(by_row, by_person, placed)
 
     def unreferenced(self) -> UnlinkedRows:
         """With their own sums as reference."""
@@ -110,12 +151,13 @@ class UnlinkedRows:
         return replace(self, by_row=self.by_row.unreferenced(), by_person=by_person)
 
 
-def _by_person(valued: ValueOwners, like: Groups, reference: Floats) -> Groups:
-    """Each value of a person once; `like` says of which values."""
-    pairs = valued.pairs
-    ones = np.ones(len(pairs.people), dtype=np.int64)
-    cells = summed(pairs.group, valued.value[pairs.people], ones, len(pairs), valued.width)
-    return _single_valued(cells, like, reference)
+def _counted(by_row: Groups, placed: PlacedRows, reference: Floats | None) -> UnlinkedRows:
+    """With each value of a person once, and distinct people where there are no values."""
+    total = len(by_row)
+    if placed.attribute is None:
+        return UnlinkedRows(by_row, Groups.of_sizes(placed.sizes(total)), placed)
+    by_person = _single_valued(placed.cells(total), by_row, reference)
+    return UnlinkedRows(by_row, by_person, placed)
 
 
 def _single_valued(
@@ -155,24 +197,18 @@ def with_owners(
 ) -> Groups:
     """Groups of distinct people, made of those by row.
 
-    `group` is that of each tuple of `counts`; `whole` is the table that values refer to.
+    `group` is that of each tuple of `counts`, -1: none; `whole` is the table that values refer to.
     """
-    assert counts.owner is not None
-    row_group = np.repeat(group, counts.n)
-    people = Owners.of(row_group, len(by_row), counts.owner, owners_below(whole))
-    by_person, valued = Groups.of_sizes(people.sizes), None
-    if attribute is not None:
-        pair, value = pairs_of(counts, attribute)
-        pairs = Owners.of(row_group, len(by_row), pair, len(value))
-        valued = ValueOwners(pairs, value, by_row.width)
-        by_person = _by_person(valued, by_row, people_by_value(whole, attribute))
-    return of_people(by_row, people.sizes, UnlinkedRows(by_row, by_person, people, valued))
+    placed = PlacedRows(counts, group, np.arange(len(by_row)), attribute)
+    reference = None if attribute is None else people_by_value(whole, attribute)
+    return of_people(by_row, placed.sizes(len(by_row)), _counted(by_row, placed, reference))
 
 
 def people_by_value(counts: Counts, attribute: int) -> Floats:
     """How many people of a table have each value: what priors by person refer to."""
     width = len(counts.sensitive[attribute].domain)
-    return np.bincount(pairs_of(counts, attribute)[1], minlength=width).astype(np.float64)
+    having = counts.rows_by_person.count(counts.values[attribute], width)
+    return having.astype(np.float64)
 
 
 def people_references(counts: TableCounts) -> dict[str, Floats]:

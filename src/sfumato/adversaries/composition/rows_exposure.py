@@ -41,10 +41,19 @@ from sfumato.adversaries.composition.intersection import SharedValues
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.locating.targets import targets_of
 from sfumato.counts.counts import Counts, Sets
-from sfumato.counts.owners import Owners, owners_below, pairs_of
 from sfumato.counts.value_sets import code_sets
 from sfumato.errors import ResourceError
-from sfumato.numbers import Bools, Codes, Ints, offsets_of, rows_of, sums_by_row, taken_rows
+from sfumato.numbers import (
+    Bools,
+    Codes,
+    Ints,
+    distinct,
+    in_order,
+    offsets_of,
+    rows_of,
+    sums_by_row,
+    taken_rows,
+)
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
@@ -193,14 +202,15 @@ class _PublishedRows:
         self.entry = np.repeat(np.arange(len(inside.tuples)), counts.n[inside.tuples])
         self.group = rows_of(inside.indptr)[self.entry]
         self.owner: Codes = counts.owner[self.row]
-        self._groups, self._people = len(groups), owners_below(counts)
+        self._groups = len(groups)
 
     def people(self, surely: Bools, possibly: Bools) -> ExposedPeople:
         """Who has one of these rows, in each group and at all."""
 
         def having(rows: Bools) -> tuple[Ints, int]:
-            owners = Owners.of(self.group[rows], self._groups, self.owner[rows], self._people)
-            return owners.sizes, len(np.unique(self.owner[rows]))
+            pairs = distinct(self.owner[rows].astype(np.int64) * self._groups + self.group[rows])
+            inside = np.bincount(pairs % self._groups, minlength=self._groups)
+            return inside.astype(np.int64), len(np.unique(self.owner[rows]))
 
         (sure, least), (possible, most) = having(surely), having(possibly)
         return ExposedPeople(sure, possible, (least, most))
@@ -212,13 +222,13 @@ def _alike(counts: Counts, attribute: int, knows: int | Literal["all"]) -> tuple
     Where fewer are known, every choice of so many or fewer of them. A row that is believed to be in
     an earlier release, and is not, may leave less beside some rows than beside all of them.
     """
-    pair, values = pairs_of(counts, attribute)
-    many = np.bincount(pair, minlength=len(values))
-    if knows == 1:
-        many[:] = 0
-    chosen = np.flatnonzero(many[pair] > 1)
-    order = chosen[np.argsort(pair[chosen], kind="stable")]
-    sizes = many[many > 1]
+    assert counts.owner is not None
+    width = max(len(counts.sensitive[attribute].domain), 1)
+    pair = counts.owner.astype(np.int64) * width + np.repeat(counts.values[attribute], counts.n)
+    order = in_order(pair)
+    many = np.diff(np.flatnonzero(np.diff(pair[order], prepend=-1)), append=len(pair))
+    several = (many > 1) & (knows != 1)
+    order, sizes = order[np.repeat(several, many)], many[several]
     if knows == "all" or not (sizes > knows).any():
         return offsets_of(sizes), order
     choices = sum(

@@ -22,7 +22,6 @@ import pyarrow.compute as pc
 
 from sfumato.counts.columns import domain_of, values_in
 from sfumato.counts.counts import Counts, rank_rows
-from sfumato.counts.owners import row_by_row
 from sfumato.engines.base import (
     Engine,
     Source,
@@ -245,7 +244,7 @@ def _of_table(table: Table, columns: Sequence[str], truth: Truth, unknown: str) 
     names = [domain.name for domain in counts.quasi]
     _refuse_strangers(columns, names, label, truth)
     if several := counts.owner is not None:
-        counts = row_by_row(counts)
+        counts = counts.row_by_row()
     elif counts.extra_memberships:
         raise InputError(
             f"{label} lists people under several combinations of quasi-identifiers "

@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 
 def sized_groups(node: Rolled) -> Groups:
     """Sizes alone, for criteria that read no values."""
-    people = node.sizes if node.owners is None else node.owners.sizes
-    return Groups.of_sizes(people, Beside(multiplicity=node.multiplicity))
+    return Groups.of_sizes(node.distinct_people, Beside(multiplicity=node.multiplicity))
 
 
 def valued_groups(
@@ -56,10 +55,9 @@ def valued_groups(
     `by_person`: what people's values refer to, where they have several rows.
     """
     groups = row_groups(node, place, attribute, reference)
-    if node.owners is None:
+    if node.counts is None or node.counts.owner is None:
         return groups
-    valued = node.value_owners[place].cells()
-    return judged_by_both(groups, valued, by_person, node.owners.sizes)
+    return judged_by_both(groups, node.people_by_value(place), by_person, node.distinct_people)
 
 
 def row_groups(node: Rolled, place: int, attribute: Attribute, reference: Floats) -> Groups:
@@ -89,8 +87,7 @@ def with_needs(node: Rolled, groups: Groups, needs: frozenset[str]) -> Groups:
         return groups
     counts = node.counts
     assert counts is not None
-    in_base, _ = counts.group_of
-    of_tuple = node.of_base()[in_base].astype(np.int64)
+    of_tuple = node.of_tuple
     beside = groups.beside
     if "protect" in needs:
         protected = protected_by(counts.protect, of_tuple, len(node))
@@ -278,11 +275,8 @@ class Judge:
 
     def group_of_tuple(self, node: Rolled, kept: Bools) -> Ints:
         """The published group of each tuple the node was made of, -1 for a suppressed one."""
-        assert node.counts is not None
         number = np.where(kept, np.cumsum(kept) - 1, -1)
-        in_base, _ = node.counts.group_of
-        groups: Ints = number[node.of_base()[in_base]].astype(np.int64)
-        return groups
+        return number[node.of_tuple]
 
     def coverage(self, column: int, level: int) -> Coverage:
         return self.levels[column].coverage(level)

@@ -11,9 +11,8 @@ import numpy as np
 
 from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.mondrian import steps
-from sfumato.anonymizers.mondrian.partition import Nodes, Split, TupleRows, rows_in
+from sfumato.anonymizers.mondrian.partition import Nodes, Split, TupleRows
 from sfumato.counts.counts import Counts, Sets
-from sfumato.counts.owners import tuple_owners
 from sfumato.criteria.base import Criterion, ReleaseCriterion, Verdict
 from sfumato.criteria.splits import CandidateSplits
 from sfumato.numbers import Bools, Codes, Ints, offsets_of
@@ -48,7 +47,6 @@ class Safety:
         self._counts, self._tuples = counts, rows.tuples
         self._references = references(task.table.counts)
         self._by_person = people_references(task.table.counts)
-        self._owners = None if counts.owner is None else tuple_owners(counts)
         self._needs = frozenset().union(*(criterion.needs for criterion in task.searched))
         self._in_turn: list[Judged] = []
         self.least = max((criterion.fewest_people for criterion in task.searched), default=1)
@@ -67,29 +65,26 @@ class Safety:
     def _groups(
         self,
         batch: Nodes,
-        order: Ints,
-        begins: Ints,
-        people: Ints,
+        split: Split,
         attribute: int | None,
         sizes: Ints | None = None,
     ) -> Groups:
-        """Groups of so many people; where these have several rows, `sizes` if it is known."""
-        rows = batch.rows
-        if self._owners is not None:
-            of_rows, tuples = people, self._tuples[batch.place[order]]
-            people = self._owners.sizes_of(tuples, begins, of_rows) if sizes is None else sizes
+        """The parts of a split; where people have several rows, of so many, if that is known."""
+        people, several = split.people, batch.companions
+        if several is not None:
+            people = several.people(split) if sizes is None else sizes
         if attribute is None:
             return Groups.of_sizes(people)
-        value, n = rows.values[attribute], rows.n
-        cells = steps.cells(order, begins, value, n, *self._values(attribute))
+        where = split.order, split.begins, batch.rows.values[attribute], batch.rows.n
+        cells = steps.cells(*where, *self._values(attribute))
         lists = None
         if (sets := self._counts.sensitive[attribute].lists) is not None:
-            lists = Lists(*steps.cells(order, begins, value, n, *_each(sets)), sets)
-        if self._owners is None:
+            lists = Lists(*steps.cells(*where, *_each(sets)), sets)
+        if several is None:
             return self._made(attribute, *cells, people, lists)
-        by_row = self._made(attribute, *cells, of_rows, None)
+        by_row = self._made(attribute, *cells, split.people, None)
         width = len(self._counts.sensitive[attribute].domain)
-        valued = self._owners.by_value(tuples, begins, value[order], cells, width)
+        valued = several.by_value(split, batch.rows.values[attribute], cells, width)
         reference = self._by_person[self._counts.sensitive[attribute].name]
         return judged_by_both(by_row, valued, reference, people)
 
@@ -132,7 +127,7 @@ class Safety:
         self, batch: Nodes, split: Split, attribute: int | None, sizes: Ints | None = None
     ) -> Groups:
         """The parts of every candidate, with whatever the criteria need to know of them."""
-        groups = self._groups(batch, split.order, split.begins, split.people, attribute, sizes)
+        groups = self._groups(batch, split, attribute, sizes)
         counts, beside = self._counts, groups.beside
         if "protect" in self._needs and counts.protect is not None:
             group, total, tuples = self._members(batch, split)
@@ -178,12 +173,11 @@ class Safety:
                 holds = criterion.holds(parts(attribute if criterion.reads_values else None))
                 allowed &= np.logical_and.reduceat(holds, first[:-1])
         if self._in_turn and allowed.any():
-            whole = split.begins[first]
-            people = np.add.reduceat(split.people, first[:-1])
+            whole = split.undone()
             weighed = [
                 judged.criterion.candidates(
                     judged.state,
-                    self._groups(batch, split.order, whole, people, judged.attribute),
+                    self._groups(batch, whole, judged.attribute),
                     parts(judged.attribute),
                     first,
                 )
@@ -245,11 +239,7 @@ class Safety:
     def _wholes(self, batch: Nodes, nodes: Ints, attribute: int) -> Groups:
         """The nodes themselves, one for each candidate."""
         distinct, which = np.unique(nodes, return_inverse=True)
-        lengths = batch.stops[distinct] - batch.starts[distinct]
-        begins = offsets_of(lengths)
-        order = rows_in(batch, distinct)
-        people = np.add.reduceat(batch.rows.n[order], begins[:-1])
-        return self._groups(batch, order, begins, people, attribute).take(which)
+        return self._groups(batch, Split.whole(batch, distinct), attribute).take(which)
 
     def _take(self, weighed: list[CandidateSplits], at: int) -> bool:
         """Make one split if every release-scope criterion, in its present state, allows it."""
@@ -265,17 +255,7 @@ class Safety:
 
         That is the one group of everybody, or those that limits keep apart.
         """
-        rows, total = everybody.rows, len(everybody)
-        whole = Split(
-            nodes=np.arange(total),
-            column=np.zeros(total, dtype=np.int32),
-            cut=np.full(total, steps.NONE, dtype=np.int32),
-            part=np.zeros(len(rows.n), dtype=np.int32),
-            parts=np.ones(total, dtype=np.int32),
-            order=np.arange(len(rows.n)),
-            begins=np.append(everybody.starts, len(rows.n)),
-            people=np.add.reduceat(rows.n, everybody.starts),
-        )
+        whole = Split.whole(everybody, np.arange(len(everybody)))
         for criterion in self.task.searched:
             for attribute in self.task.about(criterion):
                 key = attribute if criterion.reads_values else None

@@ -161,6 +161,7 @@ class Mondrian(Anonymizer):
         from sfumato.anonymizers.mondrian.cells import Columns, describe
         from sfumato.anonymizers.mondrian.check_split import Safety
         from sfumato.anonymizers.mondrian.choose_split import Choice
+        from sfumato.anonymizers.mondrian.companions import Companions
         from sfumato.anonymizers.mondrian.partition import Partition, TupleRows, everybody
 
         table, counts = task.table, task.table.counts.in_memory(self.name)
@@ -170,6 +171,8 @@ class Mondrian(Anonymizer):
 
         safety = Safety(task, counts, rows, self.published(columns))
         root = everybody(columns, rows)
+        if counts.owner is not None:
+            root = replace(root, companions=Companions.of(counts.rows_by_person, root))
         check_root(safety, root)
         choice = Choice(safety, columns, self.order, strict=self.strict)
         if self.strict and self.order == "widest" and len(rows.n) >= MANY_ROWS:

@@ -11,13 +11,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from sfumato.anonymizers.mondrian import steps
 from sfumato.anonymizers.mondrian.cells import Columns, narrowed
+from sfumato.anonymizers.mondrian.companions import Companions
 from sfumato.anonymizers.mondrian.frames import framed
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.errors import PolicyError
@@ -103,6 +104,7 @@ class Nodes:
     stops: Ints
     low: Codes
     high: Codes
+    companions: Companions | None = None  # where people have several rows
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -129,7 +131,33 @@ class Split:
     parts: Codes  # into how many parts each node falls
     order: Ints  # the nodes' rows in the order of parts ...
     begins: Ints  # ... where those of each part begin, and where the last end
-    people: Ints  # how many people each part holds
+    people: Ints  # how many people each part holds; rows, where they have several
+
+    @classmethod
+    def whole(cls, batch: Nodes, nodes: Ints) -> Split:
+        """Nodes that are not split at all."""
+        order, begins = rows_in(batch, nodes), offsets_of((batch.stops - batch.starts)[nodes])
+        return cls(
+            nodes=nodes,
+            column=np.zeros(len(nodes), dtype=np.int32),
+            cut=np.full(len(nodes), steps.NONE, dtype=np.int32),
+            part=np.zeros(len(batch.rows.n), dtype=np.int32),
+            parts=np.ones(len(nodes), dtype=np.int32),
+            order=order,
+            begins=begins,
+            people=np.add.reduceat(batch.rows.n[order], begins[:-1]),
+        )
+
+    def undone(self) -> Split:
+        """The same nodes before they are split, rows in the order of parts."""
+        first = offsets_of(self.parts)
+        return replace(
+            self,
+            part=np.zeros_like(self.part),
+            parts=np.ones_like(self.parts),
+            begins=self.begins[first],
+            people=np.add.reduceat(self.people, first[:-1]),
+        )
 
 
 def rows_in(batch: Nodes, nodes: Ints) -> Ints:
@@ -151,6 +179,7 @@ def batches(batch: Nodes) -> Iterator[Nodes]:
             batch.stops[first:last] - begin,
             batch.low[first:last],
             batch.high[first:last],
+            batch.companions and batch.companions.between(first, last, int(begin)),
         )
 
 
@@ -218,6 +247,10 @@ class Partition:
         done = Done(batch.place.take(order[keep]), lengths[final], low[final], high[final])
         live = order[~keep]
         stops = np.cumsum(lengths[~final])
+        companions = batch.companions
+        if companions is not None:
+            kept = np.where(final, -1, np.cumsum(~final) - 1).astype(np.int32)
+            companions = companions.carried(part, parts, kept, live)
         left = Nodes(
             batch.rows.take(live),
             batch.place.take(live),
@@ -225,6 +258,7 @@ class Partition:
             stops,
             low[~final],
             high[~final],
+            companions,
         )
         return left, done
 

@@ -319,3 +319,98 @@ def cells(
                 data[seen[code]] += n[row]
         indptr[one + 1] = filled
     return indptr, indices[:filled], data[:filled]
+
+
+# -- people who have several rows in a node (`companions.py`) --------------------------------------
+
+
+@kernel
+def companions(
+    part: Codes,
+    place: Codes,
+    parts: Codes,
+    kept: Codes,
+    begins: Ints,
+    row: Codes,
+    person: Codes,
+) -> tuple[Ints, Codes, Codes]:
+    """Rows of which the person has others in the same part, by the node that a part becomes.
+
+    `kept` is that node, -1: none; `place` is where a row goes.
+    """
+    total = most = 0
+    for node in kept:
+        total = max(total, node + 1)
+    for many in parts:
+        most = max(most, many)
+    ends = np.zeros(total + 1, np.int64)
+    here = np.zeros(most, np.int64)  # rows of a person in each part
+    out_row, out_person = np.empty(0, np.int32), np.empty(0, np.int32)
+    for filling in range(2):
+        if filling:
+            for node in range(total):
+                ends[node + 1] += ends[node]
+            out_row, out_person = np.empty(ends[total], np.int32), np.empty(ends[total], np.int32)
+            filled = ends[:-1].copy()
+        first_part = 0
+        for node in range(len(parts)):
+            begin, last = begins[node], begins[node + 1]
+            while begin < last:
+                end = begin
+                while end < last and person[end] == person[begin]:
+                    here[part[row[end]]] += 1
+                    end += 1
+                for entry in range(begin, end):
+                    where = part[row[entry]]
+                    to = kept[first_part + where]
+                    if here[where] < 2 or to < 0:
+                        continue
+                    if filling:
+                        out_row[filled[to]] = place[row[entry]]
+                        out_person[filled[to]] = person[entry]
+                        filled[to] += 1
+                    else:
+                        ends[to + 1] += 1
+                for entry in range(begin, end):
+                    here[part[row[entry]]] = 0
+                begin = end
+            first_part += parts[node]
+    return ends, out_row, out_person
+
+
+@kernel
+def repeated(
+    part: Codes,
+    parts: Codes,
+    nodes: Ints,
+    value: Codes,
+    indptr: Ints,
+    indices: Codes,
+    width: int,
+    begins: Ints,
+    row: Codes,
+    person: Codes,
+) -> Ints:
+    """How many rows of each cell of a part and a value are not the first of their person there."""
+    again = np.zeros(len(indices), np.int64)
+    most = 1
+    for many in parts:
+        most = max(most, many)
+    cell_of = np.empty(most * width, np.int64)
+    met = np.zeros(most * width, np.int64)  # whose row was met in a cell last, people by number
+    who = first_part = 0
+    for at in range(len(nodes)):
+        begin, end = begins[nodes[at]], begins[nodes[at] + 1]
+        if begin < end:
+            for one in range(parts[at]):
+                for cell in range(indptr[first_part + one], indptr[first_part + one + 1]):
+                    cell_of[one * width + indices[cell]] = cell
+        for entry in range(begin, end):
+            if entry == begin or person[entry] != person[entry - 1]:
+                who += 1
+            slot = part[row[entry]] * width + value[row[entry]]
+            if met[slot] == who:
+                again[cell_of[slot]] += 1
+            met[slot] = who
+        first_part += parts[at]
+    return again

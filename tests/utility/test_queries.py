@@ -10,6 +10,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.errors import PolicyError
+from sfumato.utility import queries
 from sfumato.utility.queries import QueryError
 from sfumato.utility.view import view_of
 from tests.utility.releases import (
@@ -52,6 +53,25 @@ def test_queries_do_not_depend_on_the_release() -> None:
     first, second = one.workload(TABLE.counts), other.workload(TABLE.counts)
     assert np.array_equal(first.truth, second.truth)
     assert not np.array_equal(first.truth, QueryError(seed=1).workload(TABLE.counts).truth)
+
+
+@pytest.mark.parametrize("narrow", [0, 256])
+@pytest.mark.parametrize("few_cells", [0, 1 << 12])
+def test_answers_do_not_depend_on_how_many_are_worked_on_at_a_time(
+    narrow: int, few_cells: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = view_of(release_at(TABLE, (1, 1, 0)))
+    plain = QueryError(queries=50).workload(TABLE.counts)
+    answers = queries.answer_spread(view, plain)
+    for name, size in (
+        *(("_AT_ONCE", 7), ("_GROUPS", 3), ("_QUERIES", 4)),
+        *(("_NARROW", narrow), ("_FEW_CELLS", few_cells)),
+    ):
+        monkeypatch.setattr(queries, name, size)
+    parted = QueryError(queries=50).workload(TABLE.counts)
+    assert np.array_equal(parted.truth, plain.truth)
+    assert len(view.sizes) > 3
+    assert queries.answer_spread(view, parted) == pytest.approx(answers)
 
 
 def test_buckets_answer_questions_about_quasi_identifiers_exactly() -> None:

@@ -20,8 +20,10 @@ Not applicable (NaN) to centroids and noise.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from math import ceil
+from itertools import product
+from math import ceil, prod
 from typing import ClassVar
 
 import numpy as np
@@ -31,7 +33,14 @@ from sfumato.criteria.base import parameter
 from sfumato.numbers import Bools, Floats, Ints, sums_by_row
 from sfumato.schema.domain import Domain
 from sfumato.utility.base import Remembered, Utility
-from sfumato.utility.view import Shares, View, dot, first_values
+from sfumato.utility.view import Shares, View, dot, first_values, first_width
+
+# What is worked on at a time stays in a processor's cache.
+_AT_ONCE = 1 << 16  # tuples that are counted
+_GROUPS = 1 << 13  # groups that are asked ...
+_QUERIES = 64  # ... so many queries
+_NARROW = 256  # with no more values than these, a table of groups by values is small
+_FEW_CELLS = 1 << 12  # so many are counted even for fewer tuples
 
 
 @dataclass(frozen=True)
@@ -114,7 +123,7 @@ class QueryError(Utility):
             queries.append(Query(wanted, values, codes))
         truth = np.zeros(len(queries))
         for part in counts.parts():
-            truth += [_truth(part, query) for query in queries]
+            truth += _truths(part, queries)
         return Workload(tuple(queries), truth)
 
 
@@ -139,6 +148,44 @@ def _having_any(attribute: Attribute, wanted: Bools) -> Bools:
     return held
 
 
+def _truths(counts: Counts, queries: Sequence[Query]) -> Floats:
+    """How many of these people each query asks for.
+
+    Queries about the same columns are answered from one count by all of these, as long as its cells
+    are no more than people's tuples: then rows are read once for them all.
+    """
+    answers, width = np.zeros(len(queries)), first_width(counts)
+    about: dict[tuple[int, ...], list[int]] = {}
+    for place, query in enumerate(queries):
+        about.setdefault(tuple(query.wanted), []).append(place)
+    for columns, places in about.items():
+        shape = [*(len(counts.quasi[column]) for column in columns), width]
+        if prod(shape) > max(len(counts), _FEW_CELLS):
+            answers[places] = [_truth(counts, queries[place]) for place in places]
+            continue
+        cells = _people_by(counts, columns, shape)
+        for place in places:
+            query = queries[place]
+            codes = np.ones(width, dtype=bool) if query.codes is None else query.codes
+            chosen = [np.flatnonzero(wanted) for wanted in (*query.wanted.values(), codes)]
+            answers[place] = cells[np.ix_(*chosen)].sum()
+    return answers
+
+
+def _people_by(counts: Counts, columns: Sequence[int], shape: Sequence[int]) -> Floats:
+    """People by the codes of some columns and of the first sensitive attribute."""
+    cells, value = np.zeros(prod(shape)), first_values(counts)
+    for start in range(0, len(counts), _AT_ONCE):
+        block = slice(start, start + _AT_ONCE)
+        number = np.zeros(len(counts.n[block]), dtype=np.int64)
+        for row, size in zip(
+            [*counts.codes[list(columns), block], value[block]], shape, strict=True
+        ):
+            number = number * size + row
+        cells += np.bincount(number, counts.n[block], len(cells))
+    return cells.reshape(shape)
+
+
 def _truth(counts: Counts, query: Query) -> float:
     fits = _matches(counts, query)
     if query.codes is not None:
@@ -158,13 +205,40 @@ def _matches(counts: Counts, query: Query, tuples: Ints | None = None) -> Bools:
 def answer_spread(view: View, work: Workload) -> Floats:
     """The answers from regions, each person spread evenly over the values hers covers."""
     shares = [Shares(view.coverage(column)) for column in range(len(view.counts.quasi))]
+    wanted = [
+        [(column, shares[column].mean(codes)) for column, codes in query.wanted.items()]
+        for query in work.queries
+    ]
     answers = np.zeros(len(work.queries))
-    for place, query in enumerate(work.queries):
-        inside = np.ones(len(view.sizes))
-        for column, wanted in query.wanted.items():
-            inside *= shares[column].mean(wanted)[view.regions.codes[column]]
-        answers[place] = dot(inside, _having(view, query))
+    for start, first in product(
+        range(0, len(view.sizes), _GROUPS), range(0, len(work.queries), _QUERIES)
+    ):
+        block = slice(start, min(start + _GROUPS, len(view.sizes)))
+        shown = view.regions.codes[:, block]
+        asked = work.queries[first : first + _QUERIES]
+        for place, having in enumerate(_having_wanted(view, asked, block), first):
+            inside = np.ones(shown.shape[1])
+            for column, share in wanted[place]:
+                inside *= share.take(shown[column])
+            answers[place] += dot(inside, having)
     return answers
+
+
+def _having_wanted(view: View, queries: Sequence[Query], block: slice) -> Iterable[Floats]:
+    """How many people of each group of a block have a value that each query wants."""
+    if queries[0].codes is None:  # then none of them asks for any
+        return [view.weights[block]] * len(queries)
+    tally, total = view.tally, block.stop - block.start
+    cells = slice(*np.searchsorted(tally.groups, [block.start, block.stop]).tolist())
+    group, value, n = tally.groups[cells] - block.start, tally.values[cells], tally.n[cells]
+    wanted = np.array([query.codes for query in queries])
+    if tally.width > _NARROW:
+        people = (np.where(codes[value], n, 0.0) for codes in wanted)
+        return (np.bincount(group, many, total).astype(np.float64, copy=False) for many in people)
+    by_value = np.zeros((tally.width, total))
+    by_value[value, group] = n
+    having: Floats = wanted.astype(np.float64) @ by_value
+    return having
 
 
 def answer_exact(view: View, work: Workload) -> Floats:

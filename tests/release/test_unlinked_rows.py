@@ -87,6 +87,17 @@ def test_a_table_counts_distinct_people_and_people_by_value(rows) -> None:
     assert rows_of.by_person.counts_of(0) == having
 
 
+def test_groups_of_which_one_was_taken_twice_are_not_put_together() -> None:
+    groups = table_as_published(sf.read(admissions(), schema())).groups
+    together = np.zeros(3, dtype=np.int64)
+    twice = groups.take(np.array([0, 1, 1]))
+    assert twice.sizes.tolist() == groups.sizes[[0, 1, 1]].tolist()
+    with pytest.raises(sf.InputError, match="take every group once"):
+        twice.merge(together, 1)
+    once = groups.take(np.array([0, 1, 2]))
+    assert once.merge(together, 1).sizes[0] <= once.sizes.sum()
+
+
 @given(rows_of_few, st.integers(2, 4), st.sampled_from(["lattice", "mondrian"]))
 def test_every_row_is_published_and_k_is_of_people(rows, k: int, way: str) -> None:
     table = frame(rows)

@@ -124,13 +124,13 @@ def rows_by_person(n: Ints, owner: Codes, people: int) -> tuple[Ints, Codes]:
 
 
 @kernel
-def count_people(indptr: Ints, tuples: Codes, group: Codes, groups: int) -> Ints:
-    """The distinct people of each group; `group` is that of each tuple, -1: none."""
+def count_people(indptr: Ints, group: Codes, groups: int) -> Ints:
+    """The distinct people of each group; `group` is that of each row, -1: none."""
     found = np.zeros(groups, np.int64)
     last = np.full(groups, -1, np.int32)  # who was met in a group last
     for person in range(len(indptr) - 1):
         for row in range(indptr[person], indptr[person + 1]):
-            g = group[tuples[row]]
+            g = group[row]
             if g >= 0 and last[g] != person:
                 last[g] = person
                 found[g] += 1
@@ -138,17 +138,17 @@ def count_people(indptr: Ints, tuples: Codes, group: Codes, groups: int) -> Ints
 
 
 @kernel
-def groups_of_people(indptr: Ints, tuples: Codes, group: Codes, groups: int) -> tuple[Ints, Ints]:
+def groups_of_people(indptr: Ints, group: Codes, groups: int) -> tuple[Ints, Ints]:
     """Where each person's groups begin, and these, ascending and each once."""
     people = len(indptr) - 1
     offsets = np.zeros(people + 1, np.int64)
-    listed = np.empty(len(tuples), np.int64)
+    listed = np.empty(len(group), np.int64)
     last = np.full(groups, -1, np.int32)
     filled = 0
     for person in range(people):
         begin, ascending = filled, True
         for row in range(indptr[person], indptr[person + 1]):
-            g = group[tuples[row]]
+            g = group[row]
             if g >= 0 and last[g] != person:
                 last[g] = person
                 ascending &= filled == begin or listed[filled - 1] < g

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sfumato.counts.counts import Case, Counts, TableCounts
+from sfumato.errors import InputError
 from sfumato.numbers import Codes, Floats, Ints, tallied_offsets
 from sfumato.release.beside import Beside, SeveralGroups
 from sfumato.release.groups import Groups
@@ -119,7 +120,11 @@ class UnlinkedRows:
         by_row = self.by_row.merge(number, total)
         if self.by_person is None:
             return UnlinkedRows(by_row)
-        assert self.placed is not None
+        if self.placed is None:
+            raise InputError(
+                "groups of rows published one by one are put together by whose rows are in each, "
+                "which is not known once a group was taken twice; take every group once"
+            )
         return _counted(by_row, self.placed.merge(number), self.by_person.reference)
 
     def referring_to(self, reference: Floats) -> UnlinkedRows:

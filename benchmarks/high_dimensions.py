@@ -133,7 +133,7 @@ def compare(about: str, table: sf.Table, names: list[str], nodes: int, *, whole:
             f"found at node {place:,} of {len(ends.nodes):,} judged, by its own bound at most "
             f"{more:.4f} above the best of all, {took:.1f} s"
         )
-        least = None
+        least, missed = None, ""
         if whole:
             start = time.perf_counter()
             judge = Judge(task)
@@ -141,6 +141,7 @@ def compare(about: str, table: sf.Table, names: list[str], nodes: int, *, whole:
             judge.walk(walk)
             assert walk.best is not None
             least = walk.best.cost
+            missed = f"it judged {len(ends.nodes):,} nodes, the whole search {len(walk.nodes):,}"
             why += f"; whole: {len(walk.nodes):,} judged, {time.perf_counter() - start:.1f} s"
         try:
             cut = sf.Mondrian(regions="hierarchy").run(Task(table, require))
@@ -155,6 +156,7 @@ def compare(about: str, table: sf.Table, names: list[str], nodes: int, *, whole:
             at_most=1 if whole else None,
             unit="loss",
             why=why,
+            missed=missed,
         )
 
 

@@ -111,8 +111,9 @@ def main() -> None:
             other=reading,
             against="by DuckDB",
             at_most=GOAL,
-            why=f"Spark by itself: {alone}; its GROUP BY is {floor['GROUP BY'] / reading:.1f} "
-            "times DuckDB's reading",
+            why=f"Spark by itself: {alone}",
+            missed=f"Spark's own GROUP BY is {floor['GROUP BY'] / reading:.1f} times DuckDB's "
+            f"reading, counting its cells {floor['every cell'] / reading:.1f} times",
         )
         tell(
             f"reading by Spark, {size}, beside Spark itself",

@@ -68,10 +68,10 @@ def _is_plain(value: object) -> bool:
     return value is None or isinstance(value, str | bytes | Number | date)
 
 
-def expect(what: str, value: object, kinds: type | tuple[type, ...], how: str) -> None:
+def expect(argument: str, value: object, kinds: type | tuple[type, ...], how: str) -> None:
     """Refuse an argument that is of another type; `how` tells what it must be."""
     if not isinstance(value, kinds):
-        raise InputError(f"{what} = {quoted(value)} is not allowed; it must be {how}")
+        raise InputError(f"{argument} = {quoted(value)} is not allowed; it must be {how}")
 
 
 def name_some(values: Iterable[object], most: int = 5) -> str:

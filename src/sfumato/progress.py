@@ -308,8 +308,8 @@ class TimeBar(Ticker):
     def pass_on(self, inside: str) -> None:
         """The work inside got so far."""
         self._done = min(tenths(time.monotonic() - self._start), self._total)
-        told = filter(None, (f"{self._way}: {inside}" if inside else self._way, self._known))
-        self._label = "; ".join(told)
+        parts = filter(None, (f"{self._way}: {inside}" if inside else self._way, self._known))
+        self._label = "; ".join(parts)
         self._draw()
 
     def __exit__(self, *error: Any) -> None:

@@ -153,9 +153,9 @@ def in_buckets(name: str, task: Task) -> Task:
     counts = task.table.counts.in_memory(name)
     names = [attribute.name for attribute in counts.sensitive]
     if len(names) != 1:
-        found = ", ".join(names) or "none"
+        present = ", ".join(names) or "none"
         raise PolicyError(
-            f"{name} needs exactly one sensitive column, the table has: {found}; leave "
+            f"{name} needs exactly one sensitive column, the table has: {present}; leave "
             "one in that role, or use another anonymizer"
         )
     for column, levels in task.table.levels.items():
@@ -260,9 +260,10 @@ def list_members(counts: Counts, tuples: Ints, bucket: Ints) -> tuple[Buckets, b
     total = int(bucket.max()) + 1
     weights = None
     if counts.weights is not None:
-        each = (counts.weights / counts.n)[tuples]  # everybody's share of her tuple's weight
+        # Everybody's share of her tuple's weight.
+        person_weights = (counts.weights / counts.n)[tuples]
         where = np.searchsorted(listed, bucket * len(first) + number[tuples])
-        weights = np.bincount(where, weights=each).astype(np.float64)
+        weights = np.bincount(where, weights=person_weights).astype(np.float64)
     members = Buckets(
         domains=counts.quasi,
         indptr=tallied_offsets(owner, total),

@@ -211,9 +211,9 @@ class Finished:
         return no_safe_release(criterion, verdict.measured, verdict.note, advice, came)
 
 
-def _nearer(one: tuple[Criterion, Verdict], other: tuple[Criterion, Verdict]) -> bool:
+def _nearer(candidate: tuple[Criterion, Verdict], incumbent: tuple[Criterion, Verdict]) -> bool:
     """Whether one came nearer to the same bound."""
-    (criterion, verdict), (before, nearest) = one, other
+    (criterion, verdict), (before, nearest) = candidate, incumbent
     if criterion != before or verdict.measured is None or nearest.measured is None:
         return False
     if verdict.sense in ("at_most", "below"):
@@ -258,8 +258,8 @@ def refused(criterion: Criterion, verdict: Verdict, *advice: str) -> NoSafeRelea
         return NoSafeRelease(
             f"no release satisfies {criterion.name}, required {criterion.required}: {verdict.note}"
         )
-    told = (verdict.advice,) if verdict.advice else advice
-    return no_safe_release(criterion, verdict.measured, verdict.note, *told)
+    advised = (verdict.advice,) if verdict.advice else advice
+    return no_safe_release(criterion, verdict.measured, verdict.note, *advised)
 
 
 # Groups gathered batch by batch into a release, without the tuples they are made of.

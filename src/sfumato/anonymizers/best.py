@@ -346,7 +346,7 @@ class _Contest:
         cost = loss
         if view is not None and utility != Loss() and utility.measures(self.task.table.counts):
             cost = utility.cost(view)
-        found = linkage(release).prosecutor
+        prosecutor = linkage(release).prosecutor
         attempt = Attempt(
             way.label,
             "holds",
@@ -357,7 +357,7 @@ class _Contest:
             release.suppressed,
             seconds,
             way.anonymizer,
-            None if found is None else found.mean,
+            None if prosecutor is None else prosecutor.mean,
         )
         self.attempts.append(attempt)
         if self.best is None or attempt.rank < self.attempts[self.leader].rank:
@@ -369,8 +369,8 @@ class _Contest:
         if self.best is None:
             return ""
         leader = self.attempts[self.leader]
-        told = f"{self.task.utility.name} {leader.cost:.4g}"
-        return f"best so far {leader.anonymizer}, {told}"
+        cost = f"{self.task.utility.name} {leader.cost:.4g}"
+        return f"best so far {leader.anonymizer}, {cost}"
 
     def result(self) -> Release:
         """The best release with all attempts; the most helpful refusal where there is none."""
@@ -383,10 +383,10 @@ class _Contest:
         if not isinstance(made, MadeHere):
             return self.best
         self.attempts[self.leader] = replace(self.attempts[self.leader], outcome="chosen")
-        told = BestFindings(
+        findings = BestFindings(
             made.findings, self.task.utility.name, tuple(self.attempts), self.interrupted
         )
-        return replace(self.best, made=replace(made, findings=told))
+        return replace(self.best, made=replace(made, findings=findings))
 
 
 @cache

@@ -124,14 +124,14 @@ def _first_places(lists: Codes, offsets: Ints, members: Codes, width: int, l: in
     size = np.zeros(total, np.int64)
     # The people of a bucket: the last one placed, and for each the one before.
     last, before = np.full(total, -1, np.int64), np.full(people, -1, np.int64)
-    mine = np.full(width, -1, np.int64)  # who asked for a value last
+    last_asker = np.full(width, -1, np.int64)  # who asked for a value last
     free, left, cursor = np.arange(total), total, 0  # buckets with a place; the next to be tried
     for person in range(people):
         own = members[offsets[lists[person]] : offsets[lists[person] + 1]]
         repeated = False
         for value in own:
-            repeated = repeated or mine[value] == person
-            mine[value] = person
+            repeated = repeated or last_asker[value] == person
+            last_asker[value] = person
         if repeated:
             continue
         for _ in range(min(left, _PROBES)):
@@ -141,7 +141,7 @@ def _first_places(lists: Codes, offsets: Ints, members: Codes, width: int, l: in
             shares = False
             while other >= 0 and not shares:
                 for value in members[offsets[lists[other]] : offsets[lists[other] + 1]]:
-                    shares = shares or mine[value] == person
+                    shares = shares or last_asker[value] == person
                 other = before[other]
             if not shares:
                 bucket[person] = place
@@ -184,17 +184,17 @@ def _put_together(
     tally = np.zeros(width, np.int64)  # how often the bucket at its turn has each value
     held = np.empty(width, np.int64)
     while turn < left:
-        mine = alive[turn]
-        many = _add(first[mine], after, lists, offsets, members, tally, held, 0)
+        merging = alive[turn]
+        many = _add(first[merging], after, lists, offsets, members, tally, held, 0)
         while True:
             over = 0  # values that occur too often, which come first among those held
             for at_value in range(many):
                 value = held[at_value]
-                if tally[value] * l > size[mine]:
+                if tally[value] * l > size[merging]:
                     held[at_value], held[over] = held[over], value
                     over += 1
             broken = held[:over]
-            if size[mine] >= l and over == 0:
+            if size[merging] >= l and over == 0:
                 break
             best, least = -1, -1
             start = int(luck[at % people] * left)
@@ -202,9 +202,9 @@ def _put_together(
             for step in range(min(left, _PROBES)):
                 where = (start + step) % left
                 other = alive[where]
-                if other == mine:
+                if other == merging:
                     continue
-                n = size[mine] + size[other]
+                n = size[merging] + size[other]
                 excess = max(l - n, 0)
                 _add(first[other], after, lists, offsets, members, tally, held, many)
                 for value in broken:
@@ -223,12 +223,12 @@ def _put_together(
                 break  # everybody is in one bucket
             other = alive[best]
             many = _add(first[other], after, lists, offsets, members, tally, held, many)
-            after[end[mine]] = first[other]
-            end[mine] = end[other]
-            size[mine] += size[other]
+            after[end[merging]] = first[other]
+            end[merging] = end[other]
+            size[merging] += size[other]
             if best < turn:  # those before it keep the bound: they stay before it
                 turn -= 1
-                alive[best], alive[turn] = alive[turn], mine
+                alive[best], alive[turn] = alive[turn], merging
                 best = turn + 1
             alive[best] = alive[left - 1]
             left -= 1
@@ -331,7 +331,7 @@ def _nearest(left: Floats, numbers: Ints, alive: int, at: Floats, near: Ints) ->
     out = np.empty(_BLOCK)
     k = len(near)
     kept = np.full(k, np.inf)
-    found = 0
+    filled = 0
     best, where = -1.0, -1
     for start in range(0, alive, _BLOCK):
         stop = min(start + _BLOCK, alive)
@@ -342,16 +342,16 @@ def _nearest(left: Floats, numbers: Ints, alive: int, at: Floats, near: Ints) ->
                 best, where = d, p
             if d > kept[k - 1]:
                 continue
-            if found == k and d == kept[k - 1] and numbers[p] > numbers[near[k - 1]]:
+            if filled == k and d == kept[k - 1] and numbers[p] > numbers[near[k - 1]]:
                 continue
-            slot = min(found, k - 1)
+            slot = min(filled, k - 1)
             while slot > 0 and (
                 kept[slot - 1] > d or (kept[slot - 1] == d and numbers[near[slot - 1]] > numbers[p])
             ):
                 kept[slot], near[slot] = kept[slot - 1], near[slot - 1]
                 slot -= 1
             kept[slot], near[slot] = d, p
-            found = min(found + 1, k)
+            filled = min(filled + 1, k)
     return where
 
 

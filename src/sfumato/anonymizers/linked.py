@@ -217,7 +217,7 @@ def wide_table(table: Table, pieces: Pieces, length: int) -> Table:
     lists = rows.gathered(pieces.piece, repeated=schema.several == "multiset").take(chosen)
     places = range(length)
     quasi = [replace(domain, name=_at(domain.name, j)) for j in places for domain in rows.quasi]
-    one = [
+    row_attributes = [
         Attribute(replace(attribute.domain, name=_at(attribute.name, j)))
         for j in places
         for attribute in rows.sensitive
@@ -225,7 +225,7 @@ def wide_table(table: Table, pieces: Pieces, length: int) -> Table:
     whole = rows.each()
     counts = WideCounts(
         tuple(quasi),
-        (*lists.sensitive, *one),
+        (*lists.sensitive, *row_attributes),
         np.vstack([rows.codes[:, at[:, j]] for j in places]),
         np.vstack([lists.values, *(rows.values[:, at[:, j]] for j in places)]),
         lists.n,

@@ -297,8 +297,10 @@ def _check_codes(table: Table) -> None:
 def _check_limits(table: Table) -> None:
     """Refuse a finest level of columns whose centroid is somebody's own value."""
     for column, levels in table.levels.items():
-        told = levels.domain.kind in ("numeric", "date") and levels.finest < levels.height - 1
-        if levels.finest and not told:
+        can_be_coarser = (
+            levels.domain.kind in ("numeric", "date") and levels.finest < levels.height - 1
+        )
+        if levels.finest and not can_be_coarser:
             raise PolicyError(
                 f"microaggregation publishes a value of column {column!r}, which limits allow from "
                 f"level {levels.finest} on; use mondrian or lattice, or drop that limit"
@@ -409,22 +411,22 @@ def _merge_round(placement: Placement, places: Floats, bad: Bools, frame: Ints) 
     )
     of_group = np.zeros(total, dtype=np.int64)
     of_group[placement.groups] = frame[placement.tuples]
-    found: list[tuple[Ints, Ints, Floats]] = []
-    for one in np.unique(of_group[bad]).tolist():
-        here = np.flatnonzero(of_group == one)
+    nearest_pairs: list[tuple[Ints, Ints, Floats]] = []
+    for frame_number in np.unique(of_group[bad]).tolist():
+        here = np.flatnonzero(of_group == frame_number)
         if len(here) > 1:
             asking = np.flatnonzero(bad[here])
             near, away = nearest_others(np.ascontiguousarray(centres[:, here]), asking)
-            found.append((here[asking], here[near], away))
-    if not found:
+            nearest_pairs.append((here[asking], here[near], away))
+    if not nearest_pairs:
         return placement
-    wanted, partner, gap = (np.concatenate(side) for side in zip(*found, strict=True))
+    wanted, partner, gap = (np.concatenate(side) for side in zip(*nearest_pairs, strict=True))
     becomes = np.arange(total)
     free = np.ones(total, dtype=bool)
     for place in np.argsort(gap, kind="stable"):
-        one, other = wanted[place], partner[place]
-        if free[one] and free[other]:
-            becomes[one] = other
-            free[one] = free[other] = False
+        violator, neighbour = wanted[place], partner[place]
+        if free[violator] and free[neighbour]:
+            becomes[violator] = neighbour
+            free[violator] = free[neighbour] = False
     _, number = np.unique(becomes, return_inverse=True)
     return placement.renumbered(number)

@@ -122,11 +122,11 @@ class Drawing:
     def loss(self, relation: Relation, delta: float) -> PrivacyLoss:
         """What OpenDP's own map says of this measurement."""
         change = _CHANGE[self.mechanism][relation]
-        found = self.measurement.map(change)
+        mapped = self.measurement.map(change)
         if self.mechanism != "gaussian":
-            return PrivacyLoss(float(found), 0.0)
+            return PrivacyLoss(float(mapped), 0.0)
         epsilon, spent = _at_delta(self.measurement, delta).map(change)
-        return PrivacyLoss(float(epsilon), float(spent), float(found))
+        return PrivacyLoss(float(epsilon), float(spent), float(mapped))
 
 
 @lru_cache(maxsize=64)

@@ -298,9 +298,9 @@ class GroupCriterion(Criterion):
         figures = np.stack([measure.per_group for measure in measures])
         per_group = figures.min(axis=0) if less else figures.max(axis=0)
         parts = {name: part for measure in measures for name, part in measure.parts.items()}
-        worse = min(judged, key=lambda one: one[1].value if less else -one[1].value)
+        worse = min(judged, key=lambda case: case[1].value if less else -case[1].value)
         combined = Measure(per_group, groups.sizes, first.sense, parts)
-        return combined, np.logical_and.reduce([one[2] for one in judged]), worse[:2]
+        return combined, np.logical_and.reduce([case[2] for case in judged]), worse[:2]
 
     def measure(self, groups: Groups) -> Measure:
         reason = self.undefined(groups)

@@ -210,10 +210,10 @@ class CompositionBound(ReleaseCriterion):
         return {}
 
     def _watch(self, counts: Counts, groups: Groups) -> Watched:
-        mine = self._located.get(groups.attribute)
-        if mine is None or mine.counts is not counts:
-            mine = self._located[groups.attribute] = Watched.of(counts, groups, self.before)
-        return mine
+        watched = self._located.get(groups.attribute)
+        if watched is None or watched.counts is not counts:
+            watched = self._located[groups.attribute] = Watched.of(counts, groups, self.before)
+        return watched
 
     def _of_rows(self, knows: Knows) -> CompositionOfRows:
         asked = self.share, self.confidence, self.earlier, self.counting, self.drop
@@ -242,11 +242,11 @@ class CompositionBound(ReleaseCriterion):
             raise InputError(f"{self.name} cannot be measured: {reason}")
         return self._measured(groups, self.exposed(groups))
 
-    def _measured(self, groups: Groups, found: Exposed) -> Measure:
+    def _measured(self, groups: Groups, exposed: Exposed) -> Measure:
         """What is surely so where that alone is too much, else what may be so."""
-        least, most = found.people(groups)
+        least, most = exposed.people(groups)
         violated = least > self._limit(groups.people())
-        people = found.sure if violated else found.possible
+        people = exposed.sure if violated else exposed.possible
         # Of people who are not all known the share is at most that of the fewest there may be.
         overall = least / groups.people() if violated else min(1.0, most / groups.fewest_people)
         return Measure(people / groups.sizes, groups.sizes, "at_most", overall=overall)
@@ -306,10 +306,10 @@ class CompositionBound(ReleaseCriterion):
 
     def _told_before(self, before: int, sure: int) -> str:
         """How many people the earlier releases expose by themselves, where that may explain it."""
-        those = "that" if len(self.before) == 1 else "those"
+        earlier_releases = "that" if len(self.before) == 1 else "those"
         if self.counting == "added":
-            return f", beside {before:,} by {those} alone" if before else ""
-        return f", {before:,} by {those} alone" if sure else ""
+            return f", beside {before:,} by {earlier_releases} alone" if before else ""
+        return f", {before:,} by {earlier_releases} alone" if sure else ""
 
     def _advice(self, before: int, limit: int) -> str:
         """What may help where coarser groups hardly do: they hide nobody from earlier releases."""
@@ -381,12 +381,12 @@ class CompositionOfRows(CompositionBound):
                 "whose rows are in which group is not known; give the table it was made of "
                 "(--table), beside the private side of its folder"
             )
-        mine = self._rows.get(groups.attribute)
-        if mine is None or mine.counts is not inside.counts:
+        watched = self._rows.get(groups.attribute)
+        if watched is None or watched.counts is not inside.counts:
             read = of_one_value(groups)
-            mine = WatchedRows.of(inside.counts, read, self.before, self.knows)
-            self._rows[groups.attribute] = mine
-        return mine
+            watched = WatchedRows.of(inside.counts, read, self.before, self.knows)
+            self._rows[groups.attribute] = watched
+        return watched
 
     def exposed(self, groups: Groups, most: int | None = None) -> Exposed:
         rule = self.rule if most is None else replace(self.rule, most=most)

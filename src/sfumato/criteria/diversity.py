@@ -82,8 +82,8 @@ def of_different_people(groups: Groups) -> Ints:
     """
     surplus = groups.occurrences - groups.sizes
     place = np.arange(len(groups.data)) - groups.indptr[groups.row]
-    found = np.minimum.reduceat(groups.descending + place, groups.indptr[:-1])
-    least: Ints = np.maximum(np.minimum(found, groups.distinct), groups.distinct - surplus)
+    matched = np.minimum.reduceat(groups.descending + place, groups.indptr[:-1])
+    least: Ints = np.maximum(np.minimum(matched, groups.distinct), groups.distinct - surplus)
     return np.maximum(least, 1)
 
 

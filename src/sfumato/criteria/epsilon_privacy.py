@@ -123,10 +123,12 @@ class EpsilonPrivacy(GroupCriterion):
 
         Priors by region change when groups merge, and so does what their members protect.
         """
-        her = self.adversary
+        adversary = self.adversary
         # What is left of a prior without some values may weigh less than 1, which is not safe.
-        light = her.negations > 0 and her.adversary_class == "I" and not her.at_most
-        changing = her.by_region or her.by_cell or per_person(self.predicates)
+        light = (
+            adversary.negations > 0 and adversary.adversary_class == "I" and not adversary.at_most
+        )
+        changing = adversary.by_region or adversary.by_cell or per_person(self.predicates)
         return not changing and not light
 
     def bind(self, counts: TableCounts) -> Criterion:
@@ -275,9 +277,9 @@ class EpsilonPrivacy(GroupCriterion):
     ) -> Binding | None:
         if isinstance(prior, CellPrior):
             return prior.binding(groups, group, self.predicates, exact=small(groups, group))
-        her = self.adversary
-        if her.negations and isinstance(prior, SharedPrior):
-            return worst_ruling_out(groups, group, prior, her.negations, her.known)
+        adversary = self.adversary
+        if adversary.negations and isinstance(prior, SharedPrior):
+            return worst_ruling_out(groups, group, prior, adversary.negations, adversary.known)
         return worst_shift(
             groups,
             group,
@@ -297,8 +299,8 @@ class EpsilonPrivacy(GroupCriterion):
         return self._binding(groups, self._prior(groups), group)
 
     def _prior(self, groups: Groups) -> SharedPrior | RegionalPrior | CellPrior:
-        her = self.adversary
-        return her.cell_prior(groups) if her.by_cell else her.prior(groups)
+        adversary = self.adversary
+        return adversary.cell_prior(groups) if adversary.by_cell else adversary.prior(groups)
 
     def explain(self, groups: Groups, measure: Measure, worst: int) -> str:
         if self.adversary.adversary_class == "IV":

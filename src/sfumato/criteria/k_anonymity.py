@@ -185,13 +185,17 @@ class KAnonymity(GroupCriterion):
             listed = getattr(self, key)
             if listed is None:
                 continue
-            each = [listed] if key == "columns" else listed
-            if isinstance(each, str) or not each or not all(map(_names, each)):
-                what = "a list of columns" if key == "columns" else "lists of columns"
+            column_lists = [listed] if key == "columns" else listed
+            if (
+                isinstance(column_lists, str)
+                or not column_lists
+                or not all(map(_names, column_lists))
+            ):
+                expected = "a list of columns" if key == "columns" else "lists of columns"
                 raise PolicyError(
-                    f"{self.name}: {key} = {quoted(listed)} is not allowed; it must be {what}"
+                    f"{self.name}: {key} = {quoted(listed)} is not allowed; it must be {expected}"
                 )
-            kept = tuple(map(tuple, each))
+            kept = tuple(map(tuple, column_lists))
             object.__setattr__(self, key, kept[0] if key == "columns" else kept)
 
     @property

@@ -388,7 +388,11 @@ def _metric_sign(
             return log_sign([*_gains(pairs), (-bound, 2)])
         case "jensen-shannon":
             middle = [(p + q) / 2 for p, q in pairs]
-            gains = [term for one in (x, a) for term in _gains(list(zip(one, middle, strict=True)))]
+            gains = [
+                term
+                for distribution in (x, a)
+                for term in _gains(list(zip(distribution, middle, strict=True)))
+            ]
             return log_sign([*gains, (-2 * bound, 2)])
         case "hellinger":
             return root_sign(1 - bound, [p * q for p, q in pairs if p * q])

@@ -90,9 +90,9 @@ class DeltaPresence(GroupCriterion):
         """Equal bounds by the same population: the same object, or the same file."""
         if not isinstance(other, DeltaPresence):
             return NotImplemented
-        mine = (self.minimum, self.maximum, self.sensitive)
-        hers = (other.minimum, other.maximum, other.sensitive)
-        return mine == hers and same_population(self.population, other.population)
+        own_bounds = (self.minimum, self.maximum, self.sensitive)
+        other_bounds = (other.minimum, other.maximum, other.sensitive)
+        return own_bounds == other_bounds and same_population(self.population, other.population)
 
     @property
     def merge_closed(self) -> bool:  # type: ignore[override]
@@ -156,8 +156,8 @@ class DeltaPresence(GroupCriterion):
         if status == "holds" and self.minimum:
             return self.unjudged("cannot_judge", _OVERLAP, groups)
         measure = Measure(asked.per_group, groups.sizes, "at_most", overall=asked.highest)
-        told = self.decided(status, measure, groups, "")  # type: ignore[arg-type]
-        return replace(told, at_most=True)
+        decided = self.decided(status, measure, groups, "")  # type: ignore[arg-type]
+        return replace(decided, at_most=True)
 
     def may_suppress(self, kept: Groups, suppressed: int) -> bool:
         if not isinstance(self.population, Table) or self.inapplicable(kept):
@@ -171,18 +171,18 @@ class DeltaPresence(GroupCriterion):
 
     def _of_everybody(self, verdict: Verdict, asked: Presence, suppressed: int = 0) -> Verdict:
         """The verdict on groups, with whoever of the register fits none of them."""
-        told = []
+        sentences = []
         if self.minimum and asked.outside:
-            told.append(f"{asked.outside:,} people of the population fit no group")
+            sentences.append(f"{asked.outside:,} people of the population fit no group")
         if self._tells(suppressed, asked.outside):
-            told.append(
+            sentences.append(
                 f"of {asked.outside:,} people who fit no group the suppressed ones are a share of "
                 f"{asked.suppressed:.4g}"
             )
-        if not told:
+        if not sentences:
             return verdict
         measured = max(verdict.measured or 0.0, asked.suppressed)
-        note = "; ".join(filter(None, (*told, verdict.note)))
+        note = "; ".join(filter(None, (*sentences, verdict.note)))
         return replace(
             verdict,
             status="violated",

@@ -182,9 +182,9 @@ class RelativeThreatBound(JudgedAtEnd):
 
     @property
     def required(self) -> str:
-        which = "" if self.quantile is None else f" at quantile {shortest(self.quantile)}"
+        at_quantile = "" if self.quantile is None else f" at quantile {shortest(self.quantile)}"
         also = "" if self.max_rgt is None else f", RGT ≤ {shortest(self.max_rgt)}"
-        return f"Ti ≤ {shortest(self.max_ti)}{which}{also}{self._asked}"
+        return f"Ti ≤ {shortest(self.max_ti)}{at_quantile}{also}{self._asked}"
 
     @property
     def _asked(self) -> str:

@@ -121,15 +121,17 @@ class SeveralRows(JudgedAtEnd):
         reader = RowsReader(release.schema.knows if self.knows is None else self.knows)
         names = [self.sensitive] if self.sensitive is not None else list(release.by_attribute)
         about = [release.groups_for(name) for name in names]
-        found = [reader.attack(release, each) for each in about if each.width] or [
-            reader.attack(release, groups)
-        ]
-        parts = found[0].parts
+        attacks = [
+            reader.attack(release, about_attribute)
+            for about_attribute in about
+            if about_attribute.width
+        ] or [reader.attack(release, groups)]
+        parts = attacks[0].parts
         if parts is None:
             return self.unjudged("cannot_judge", "nobody here knows whose rows they are", groups)
-        return self._decided(groups, parts, found)
+        return self._decided(groups, parts, attacks)
 
-    def _decided(self, groups: Groups, parts: KnownParts, found: list[RowsRead]) -> Verdict:
+    def _decided(self, groups: Groups, parts: KnownParts, attacks: list[RowsRead]) -> Verdict:
         least = parts.by_group(parts.candidates.astype(np.float64), len(groups), np.minimum)
         short, notes = parts.candidates < self.k, []
         if short.any():
@@ -138,11 +140,11 @@ class SeveralRows(JudgedAtEnd):
             notes.append("she is taken to know all rows, for there are too many sets of fewer")
         elif parts.at_least:
             notes.append("only people with equal rows were counted, for there are too many")
-        believed = self.belief is not None and bool(found[0].by_row.width)
+        believed = self.belief is not None and bool(attacks[0].by_row.width)
         if believed and parts.all_rows and not short.any():
             return self.unjudged("cannot_judge", f"belief: {TOO_MANY}", groups)
         if self.belief is not None and believed and not parts.all_rows:
-            strongest = np.max([measured.strongest for measured in found], axis=0)
+            strongest = np.max([measured.strongest for measured in attacks], axis=0)
             sure = strongest > self.belief + _SLACK
             if sure.any():
                 notes.append(f"more is believed of {parts.people_where(sure):,} people")

@@ -34,12 +34,12 @@ class Scale:
         return np.where(certainty < self.limits, below, np.maximum(scaled, self.strictest))
 
     def by_group(
-        self, groups: Groups, least: Bounds, found: Floats
+        self, groups: Groups, least: Bounds, release_certainty: Floats
     ) -> tuple[Floats, Bools, dict[KnowledgePoint, Bools]]:
         """How sure she can become of a target in each group, whatever she knows of other groups;
         where that is an upper bound only; and in which groups she can, by each of several points.
 
-        `found` is what was decided for the release; it holds of the groups that decide it.
+        `release_certainty` was decided for the release; it holds of the groups that decide it.
         """
         asked, out, most = self.asked, np.zeros(len(groups)), breach(least.least)
         at_most = np.zeros(len(groups), dtype=bool)
@@ -47,7 +47,9 @@ class Scale:
         exposed = {point: np.zeros(len(groups), dtype=bool) for point in by_point}
         targets, points = asked.targets, asked.points
         for block, sure, reached in certainties(groups, targets, points, asked.case, least):
-            decided = self.of(np.where(sure >= most, found, np.minimum(sure, found)))
+            decided = self.of(
+                np.where(sure >= most, release_certainty, np.minimum(sure, release_certainty))
+            )
             out[block] = decided.max(axis=1, initial=0.0)
             for point, columns in by_point.items():
                 exposed[point][block] = (decided[:, columns] >= self.strictest).any(axis=1)
@@ -90,7 +92,10 @@ class KnowledgePoint(NamedTuple):
 
     def dominates(self, other: KnowledgePoint) -> bool:
         """Whether keeping this point keeps the other."""
-        more = all(mine >= theirs for mine, theirs in zip(self.known, other.known, strict=True))
+        more = all(
+            own_facts >= other_facts
+            for own_facts, other_facts in zip(self.known, other.known, strict=True)
+        )
         return more and self.confidence <= other.confidence
 
     def __str__(self) -> str:

@@ -167,8 +167,8 @@ class SkylinePrivacy(ReleaseCriterion):
         facts = ("one fact less of each kind known", "one fact more of each kind known")
         return tuple(
             BoundStep(changed, way, words)
-            for change, told in ((KnowledgePoint.step, surer), (KnowledgePoint.fact, facts))
-            for way, words in zip(WAYS, told, strict=True)
+            for change, both_words in ((KnowledgePoint.step, surer), (KnowledgePoint.fact, facts))
+            for way, words in zip(WAYS, both_words, strict=True)
             if (changed := self._changed(partial(change, way=way))) != self
         )
 
@@ -308,16 +308,16 @@ class SkylinePrivacy(ReleaseCriterion):
             why = f"case = {self.case!r} is asked for, and rows are published one by one"
             return self.unjudged("not_applicable", why, groups)
         asked = self.questions(groups)
-        found = rows_breach(release, groups, asked.targets, asked.points)
-        if found is None:
+        breach = rows_breach(release, groups, asked.targets, asked.points)
+        if breach is None:
             return self.unjudged("cannot_judge", WHOSE, groups)
-        unsafe = np.zeros(found.certainty.shape, dtype=bool)
+        unsafe = np.zeros(breach.certainty.shape, dtype=bool)
         for place, confidence in enumerate(asked.confidences):
-            unsafe[:, place] = is_reached(found.certainty[:, place], confidence)
-        scaled = Scale(asked, self.strictest).of(found.certainty)
+            unsafe[:, place] = is_reached(breach.certainty[:, place], confidence)
+        scaled = Scale(asked, self.strictest).of(breach.certainty)
         scaled = np.where(unsafe, np.maximum(scaled, self.strictest), scaled)
         worst = int(np.argmax(scaled.max(axis=0))) if scaled.size else 0
-        at_most = bool(scaled.size) and not found.exact[worst]
+        at_most = bool(scaled.size) and not breach.exact[worst]
         bounded = np.full(len(groups), at_most)
         measure = summarize(groups, scaled.max(axis=1, initial=0.0), "below", bounded=bounded)
         bad, notes = np.asarray(unsafe.any(axis=1)), []
@@ -328,7 +328,7 @@ class SkylinePrivacy(ReleaseCriterion):
             value = groups.values[int(asked.targets[worst])]
             notes.append(
                 f"who knows {tuple(asked.points[worst].tolist())} becomes "
-                f"{'at most ' if at_most else ''}{found.surest[worst]:.4g} sure that {value!r} "
+                f"{'at most ' if at_most else ''}{breach.surest[worst]:.4g} sure that {value!r} "
                 "stands in some row of somebody's"
             )
         return self.decided("violated" if number else "holds", measure, groups, "; ".join(notes))
@@ -375,10 +375,10 @@ class SkylinePrivacy(ReleaseCriterion):
             point = check_point(asked.points[worst].tolist())
             grounding = ground(groups, int(asked.targets[worst]), point, asked.case)
             # Who is worst off is told by the verdict's `worst`, which not everybody may see.
-            told = grounding.told(
+            grounds = grounding.told(
                 lambda group: f"{'the worst' if group == grounding.target else 'another'} group"
             )
-            sentences.append(told.rstrip("."))
+            sentences.append(grounds.rstrip("."))
         sentences += [
             f"{point} is implied by {other}"
             for points in self._lists

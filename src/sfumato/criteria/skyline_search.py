@@ -60,10 +60,10 @@ class Present:
     second smallest.
     """
 
-    def __init__(self, found: Floats) -> None:
-        self._shape = found.shape[1:]
-        self._rows = found.reshape(len(found), -1).copy()
-        self._used = len(found)
+    def __init__(self, factors: Floats) -> None:
+        self._shape = factors.shape[1:]
+        self._rows = factors.reshape(len(factors), -1).copy()
+        self._used = len(factors)
         self._where: dict[bytes, list[int]] = defaultdict(list)
         for place, row in enumerate(self._rows):
             self._where[row.tobytes()].append(place)
@@ -72,8 +72,8 @@ class Present:
 
     def without(self, parent: Floats) -> Floats:
         """The minima over all groups but one with the parent's factors."""
-        mine = parent.reshape(-1) <= self._two[0] * (1 + _SAME)
-        least: Floats = np.where(mine, self._two[1], self._two[0]).reshape(self._shape)
+        is_parent = parent.reshape(-1) <= self._two[0] * (1 + _SAME)
+        least: Floats = np.where(is_parent, self._two[1], self._two[0]).reshape(self._shape)
         return least
 
     def replace(self, parent: Floats, children: Floats) -> None:

@@ -49,7 +49,7 @@ def discharges(patients: int = 600, seed: int = 0) -> pa.Table:
     women = rng.random(patients) < 0.53
     home = rng.choice(len(ZIPS), patients, p=np.linspace(2, 1, len(ZIPS)) / 1.5 / len(ZIPS))
     band = np.searchsorted([40, 65], (FIRST_DAY - born).astype(int) / 365.25, side="right")
-    often = np.array([rng.choice(3, p=STAYS[which]) for which in band]) + 1
+    often = np.array([rng.choice(3, p=STAYS[age_band]) for age_band in band]) + 1
     row = rng.permutation(np.repeat(np.arange(patients), often))
     weights = np.array([*DIAGNOSES.values()]).T[band[row]]
     weights[:, [*DIAGNOSES].index("O80")] *= women[row]

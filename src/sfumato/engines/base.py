@@ -105,21 +105,21 @@ def missing_column(source: Source, name: str, role: str) -> InputError:
     return InputError(f"column {name!r} ({role}) is not in {source.label}; {hint}")
 
 
-def name_meant(wanted: str, found: Sequence[str]) -> str:
+def name_meant(wanted: str, columns: Sequence[str]) -> str:
     """A trailing hint for a column that is not there: one of nearly that name, or their number.
 
     A name that holds all of the wanted one and more may have somebody's value glued to it, and is
     told by its place.
     """
-    near = nearest(wanted, found, _VERY_NEAR)
+    near = nearest(wanted, columns, _VERY_NEAR)
     if near is not None:
-        plain, its = wanted.strip().casefold(), near.strip().casefold()
-        if plain == its or plain not in its:
+        plain, near_plain = wanted.strip().casefold(), near.strip().casefold()
+        if plain == near_plain or plain not in near_plain:
             return f"did you mean {near!r}?"
-        place = found.index(near) + 1
+        place = columns.index(near) + 1
         return f"did you mean its column {place}, whose name is that and some signs more?"
     return (
-        f"none of its {len(found)} column(s) has nearly that name; the first line of a text file "
+        f"none of its {len(columns)} column(s) has nearly that name; the first line of a text file "
         "must name the columns"
     )
 
@@ -141,9 +141,9 @@ def _words(name: str) -> list[str]:
     return [word for word in re.split(r"[\W_]+", apart.casefold()) if word]
 
 
-def refused(engine: str, what: str, label: str, sql: str) -> SfumatoError:
+def refused(engine: str, reason: str, label: str, sql: str) -> SfumatoError:
     """A query that an engine would not run; its text is for whoever looks for our mistake."""
-    sentence = f"{engine} refused to read {label} ({what}); convert it to another kind of file"
+    sentence = f"{engine} refused to read {label} ({reason}); convert it to another kind of file"
     if os.environ.get("SFUMATO_DEBUG"):
         return SfumatoError(f"{sentence}: {sql}")
     return SfumatoError(sentence)
@@ -246,19 +246,19 @@ class Scratch:
             with contextlib.suppress(SfumatoError):
                 self.engine.drop(name)
 
-    def _name(self, what: str) -> str:
-        self.names.append(fresh(what))
+    def _name(self, content: str) -> str:
+        self.names.append(fresh(content))
         return self.names[-1]
 
-    def append(self, what: str, blocks: Iterator[pa.Table]) -> str:
+    def append(self, content: str, blocks: Iterator[pa.Table]) -> str:
         """A large table, brought block by block."""
-        name = self._name(what)
+        name = self._name(content)
         for block in blocks:
             self.engine.append(name, block)
         return name
 
-    def put(self, what: str, table: pa.Table) -> str:
+    def put(self, content: str, table: pa.Table) -> str:
         """A small one."""
-        name = self._name(what)
+        name = self._name(content)
         self.engine.put(name, table)
         return name

@@ -65,7 +65,7 @@ class Column:
 
     name: str
     cell: str
-    some: Sequence[str]
+    samples: Sequence[str]
     needed: bool = True
 
 
@@ -75,18 +75,18 @@ def is_string(kind: pa.DataType) -> bool:
 
 def as_written(
     source: Source,
-    some: Mapping[str, Sequence[str]],
+    samples: Mapping[str, Sequence[str]],
     needed: Collection[str] | None,
     stated: StatedForms,
     fetch: Callable[[str], pa.Table],
 ) -> tuple[Source, dict[str, str]]:
     """A source whose cells mean what they say, and these cells in SQL; none if it is that already.
 
-    `some` are cells of the columns whose dates and numbers are looked at, as far as known.
+    `samples` are cells of the columns whose dates and numbers are looked at, as far as known.
     """
     if stated.exact:
-        some = {name: () for name in some if name in stated.dates or name in stated.decimals}
-    if not (some or stated.missing or stated.codes):
+        samples = {name: () for name in samples if name in stated.dates or name in stated.decimals}
+    if not (samples or stated.missing or stated.codes):
         return source, {}
     cells = {
         name: with_marks(
@@ -95,7 +95,7 @@ def as_written(
         for name, kind in source.types.items()
     }
     columns = []
-    for name, texts in some.items():
+    for name, texts in samples.items():
         no_value = {*stated.marks(name), *stated.codes.get(name, ())}
         known = [text for text in dict.fromkeys(texts) if text.strip() not in no_value]
         wanted = needed is None or name in needed
@@ -110,11 +110,11 @@ def as_written(
         return [column[0].as_py() for column in counts.columns]
 
     codes = _codes_beside(source, stated)
-    found = find_forms(columns, stated, counted, numbers=source.untyped)
+    forms = find_forms(columns, stated, counted, numbers=source.untyped)
     types = dict(source.types)
-    meant = {**cells, **found.cells}
+    meant = {**cells, **forms.cells}
     if not source.untyped:
-        for name, form in found.dates.items():
+        for name, form in forms.dates.items():
             kind = "TIMESTAMP" if form.has_time else "DATE"
             meant[name] = f"CAST({form.moment(cells[name])} AS {kind})"
             types[name] = pa.timestamp("us") if form.has_time else pa.date32()
@@ -126,19 +126,19 @@ def as_written(
     changed = any(cell != source.column(name) for name, cell in meant.items())
     file_form = replace(
         source.form,
-        decimal=found.decimal or source.form.decimal,
-        dates={name: form.pattern for name, form in found.dates.items()},
+        decimal=forms.decimal or source.form.decimal,
+        dates={name: form.pattern for name, form in forms.dates.items()},
         missing={name: marks[0] for name in source.types if (marks := stated.marks(name))},
         codes=codes,
     )
-    written = replace(source, types=types, doubts=found.doubts, codes=codes, form=file_form)
+    written = replace(source, types=types, doubts=forms.doubts, codes=codes, form=file_form)
     notes: list[str] = []
-    if not (stated.exact or stated.decimal or found.decimal) and source.form.delimiter == ";":
+    if not (stated.exact or stated.decimal or forms.decimal) and source.form.delimiter == ";":
         notes += [
             f"{column.name}: 1.234 is read as little more than one; if it is a thousand and more, "
             "say so with decimal: ','"
             for column in columns
-            if column.needed and may_be_thousands(column.some)
+            if column.needed and may_be_thousands(column.samples)
         ]
     return replace(written, notes=(*source.notes, *notes)), meant if changed else {}
 
@@ -179,9 +179,9 @@ def find_forms(
         if numbers and not dates[column.name] and (possible := _number_candidates(column, stated))
     }
     loud = [
-        c for c in columns if c.name in decimals and not all(map(PLAIN_NUMBER.fullmatch, c.some))
+        c for c in columns if c.name in decimals and not all(map(PLAIN_NUMBER.fullmatch, c.samples))
     ]
-    quiet = [c for c in columns if c not in loud and any("." in text for text in c.some)]
+    quiet = [c for c in columns if c not in loud and any("." in text for text in c.samples)]
     asked = stated.decimal is not None or stated.decimals
     if not (loud and any(c.needed for c in (*loud, *quiet))) and not asked:
         decimals = {}
@@ -198,7 +198,7 @@ def find_forms(
             shape = literal(number_regex(sign))
             tests[column.name, sign] = f"regexp_full_match({column.cell}, {shape})"
             tests[column.name, "signed"] = f"regexp_matches({column.cell}, '[.,]')"
-            tests[column.name, "foreign"] = foreign_currency(column.cell, column.some)
+            tests[column.name, "foreign"] = foreign_currency(column.cell, column.samples)
             tests[column.name, f"{sign} seen"] = (
                 f"regexp_matches({column.cell}, {literal(sure_sign(sign))})"
             )
@@ -207,7 +207,12 @@ def find_forms(
     doubts: dict[str, str] = {}
     chosen: dict[str, DateForm] = {}
     for column in columns:
-        if column.needed and column.some and column.name in stated.dates and not dates[column.name]:
+        if (
+            column.needed
+            and column.samples
+            and column.name in stated.dates
+            and not dates[column.name]
+        ):
             doubts[column.name] = (
                 f"its cells are no dates in the order {stated.dates[column.name]}: say how they "
                 "are written, such as %d.%m.%Y, or leave it out of dates"
@@ -278,25 +283,25 @@ def _decide_sign(
 
 
 def _date_candidates(column: Column, stated: StatedForms) -> list[DateForm]:
-    said = stated.dates_of(column.name)
+    notation = stated.dates_of(column.name)
     own = column.name in stated.dates
-    if said is not None and said not in ORDERS:
-        form = DateForm(said, stated.first_year)
+    if notation is not None and notation not in ORDERS:
+        form = DateForm(notation, stated.first_year)
         if form.two_digits and stated.first_year is None:
             raise InputError(
-                f"dates {said!r} has years of two digits; say of which hundred years they are: "
+                f"dates {notation!r} has years of two digits; say of which hundred years they are: "
                 "first_year = 1930 reads 30 as 1930 and 29 as 2029"
             )
-        return [form] if own or (column.some and all(map(form.fits, column.some))) else []
-    forms = date_forms(column.some)
-    if said is not None:
-        forms = [form for form in forms if form.order == said]
+        return [form] if own or (column.samples and all(map(form.fits, column.samples))) else []
+    forms = date_forms(column.samples)
+    if notation is not None:
+        forms = [form for form in forms if form.order == notation]
     return [DateForm(form.pattern, stated.first_year) for form in forms]
 
 
 def _is_of_several_ways(column: Column, stated: StatedForms) -> bool:
     """Whether a column holds days for which there is no one form."""
-    texts = column.some
+    texts = column.samples
     plain = stated.exact or stated.dates_of(column.name) is not None
     return bool(texts) and not plain and not is_iso(texts) and are_days(texts)
 
@@ -332,7 +337,7 @@ def _number_candidates(column: Column, stated: StatedForms) -> list[str]:
         return [stated.decimals[column.name]] if column.name in stated.decimals else []
     if stated.decimal == ",":
         return [","]
-    signs = decimals_of(column.some) if column.some else []
+    signs = decimals_of(column.samples) if column.samples else []
     return [sign for sign in signs if stated.decimal in (None, sign)]
 
 

@@ -319,17 +319,17 @@ class DuckDB:
             "hive_partitioning = false)"
         )
         types: dict[str, pa.DataType] = dict.fromkeys(file.columns, pa.string())
-        some = {
+        samples = {
             column: [row[place] for row in file.head if len(row) > place and row[place]]
             for place, column in enumerate(file.columns)
         }
         source = Source(name, label, types, file.rows, untyped=True, form=file.form)
-        return self._as_written(source, some, needed)
+        return self._as_written(source, samples, needed)
 
     def _as_written(
-        self, source: Source, some: Mapping[str, Sequence[str]], needed: tuple[str, ...] | None
+        self, source: Source, samples: Mapping[str, Sequence[str]], needed: tuple[str, ...] | None
     ) -> Source:
-        written, cells = as_written(source, some, needed, self._reading.stated_forms, self.fetch)
+        written, cells = as_written(source, samples, needed, self._reading.stated_forms, self.fetch)
         if not cells:
             return written
         name = self._name(source.label)

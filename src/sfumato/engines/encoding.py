@@ -80,14 +80,14 @@ def encoding_of(path: Path, stated: str | None = None) -> TextEncoding:
             status = path.stat()
             return _found(path, status.st_mtime_ns, status.st_size, status.st_ino)
         with unpacked(path) as file:
-            found = _as_stated(shown_name(path), stated, file.read(4))
-        if found.codec.startswith(_ONE_BYTE) and _signs_of_utf8(path) >= _NO_CHANCE:
+            encoding = _as_stated(shown_name(path), stated, file.read(4))
+        if encoding.codec.startswith(_ONE_BYTE) and _signs_of_utf8(path) >= _NO_CHANCE:
             raise InputError(
                 f"{shown_name(path)} is UTF-8 throughout, and encoding says {quoted(stated)}, in "
                 "which every letter beyond English ones would become two others; leave encoding "
                 "out, or say utf-8"
             )
-        return found
+        return encoding
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{shown_name(path)} cannot be read: {type(error).__name__}") from None
 

@@ -55,7 +55,7 @@ def check_told_apart(
     microseconds, though they hold nanoseconds.
     """
     for (node, *inner), kind in zip(_columns(nodes), types, strict=False):  # then those of folders
-        name, stored = node[0], {one[2] for one in (node, *inner)}
+        name, stored = node[0], {element[2] for element in (node, *inner)}
         if "DOUBLE" not in stored and pa.float64() in _leaves(kind):
             raise InputError(
                 f"{label}: column {name!r} holds decimals of more than 38 digits, which cannot be "
@@ -82,9 +82,9 @@ def _leaves(kind: pa.DataType) -> list[pa.DataType]:
 
 def _whole_microseconds(path: Path) -> bool:
     """Whether no time in twelve bytes has a part below a microsecond."""
-    with path.open("rb") as one, path.open("rb") as other:
-        fine = pq.ParquetFile(one, coerce_int96_timestamp_unit="ns")
-        coarse = pq.ParquetFile(other, coerce_int96_timestamp_unit="us")
+    with path.open("rb") as fine_file, path.open("rb") as coarse_file:
+        fine = pq.ParquetFile(fine_file, coerce_int96_timestamp_unit="ns")
+        coarse = pq.ParquetFile(coarse_file, coerce_int96_timestamp_unit="us")
         described = [fine.schema.column(at) for at in range(len(fine.schema))]
         old = [column.path for column in described if column.physical_type == "INT96"]
         if not old:

@@ -137,9 +137,9 @@ class FileForm:
             if getattr(self, name) != getattr(FileForm, name):
                 content[name] = getattr(self, name)
         for field_name in _BY_COLUMN if self.is_text else ():
-            told = getattr(self, field_name)
-            if told := {name: told[name] for name in columns if name in told}:
-                content[field_name] = told
+            by_column = getattr(self, field_name)
+            if by_column := {name: by_column[name] for name in columns if name in by_column}:
+                content[field_name] = by_column
         if codes := {name: list(self.codes[name]) for name in columns if name in self.codes}:
             content["codes"] = codes
         return content
@@ -160,8 +160,8 @@ class FileForm:
         form = cls(**{n: value for n, value in content.items() if n in known})  # type: ignore[arg-type]
         texts = [form.format, form.packing, *(getattr(form, name) for name in _PLAIN_TEXTS)]
         for name in _BY_COLUMN:
-            told = getattr(form, name)
-            texts += [*told, *told.values()] if isinstance(told, dict) else [None]
+            by_column = getattr(form, name)
+            texts += [*by_column, *by_column.values()] if isinstance(by_column, dict) else [None]
         for name, codes in form.codes.items() if isinstance(form.codes, dict) else [("", None)]:
             texts += [name, *codes] if isinstance(codes, list) else [None]
         if "format" not in content or not all(isinstance(text, str) for text in texts):

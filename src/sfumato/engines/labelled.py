@@ -87,8 +87,10 @@ def read_labelled(path: Path) -> WholeFile:
 def _notes(path: Path, ending: str, declared: Mapping[str, str]) -> tuple[str, ...]:
     notes = []
     if declared:
-        told = "; ".join(f"{name} {values}" for name, values in declared.items())
-        notes.append(f"{shown_name(path)} declares values missing, and so they are read: {told}")
+        missing_values = "; ".join(f"{name} {values}" for name, values in declared.items())
+        notes.append(
+            f"{shown_name(path)} declares values missing, and so they are read: {missing_values}"
+        )
     if ending == "sas7bdat":
         notes.append(
             "no program but SAS writes .sas7bdat: a release of it is written as .xpt, or as "
@@ -99,13 +101,14 @@ def _notes(path: Path, ending: str, declared: Mapping[str, str]) -> tuple[str, .
 
 def _within(cell: Any, ranges: Sequence[Mapping[str, Any]]) -> bool:
     return cell is not None and any(
-        isinstance(cell, str) == isinstance(one["lo"], str) and one["lo"] <= cell <= one["hi"]
-        for one in ranges
+        isinstance(cell, str) == isinstance(bounds["lo"], str)
+        and bounds["lo"] <= cell <= bounds["hi"]
+        for bounds in ranges
     )
 
 
-def _range_text(one: Mapping[str, Any]) -> str:
-    low, high = (f"{end:g}" if isinstance(end, float) else str(end) for end in one.values())
+def _range_text(bounds: Mapping[str, Any]) -> str:
+    low, high = (f"{end:g}" if isinstance(end, float) else str(end) for end in bounds.values())
     return low if low == high else f"{low} to {high}"
 
 

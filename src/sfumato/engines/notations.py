@@ -193,18 +193,18 @@ def date_forms(texts: Sequence[str]) -> list[DateForm]:
     named = [_named(text) for text in texts]
     if None not in named:
         # May is short and long.
-        told = [
+        without_may = [
             notation
             for notation, text in zip(named, texts, strict=True)
             if "may" not in text.lower()
         ]
-        forms = [DateForm(pattern) for pattern in {*(told or named)} if pattern]
+        forms = [DateForm(pattern) for pattern in {*(without_may or named)} if pattern]
     else:
         shapes = [_NUMERIC_DATE.fullmatch(text) for text in texts]
-        found = [shape for shape in shapes if shape is not None]
-        if len(found) < len(shapes):
+        matches = [shape for shape in shapes if shape is not None]
+        if len(matches) < len(shapes):
             return []
-        forms = _numeric_forms(found)
+        forms = _numeric_forms(matches)
     return [form for form in forms if all(map(form.fits, texts))]
 
 
@@ -247,7 +247,7 @@ def _numeric_forms(shapes: Sequence[re.Match[str]]) -> list[DateForm]:
         orders, year, places = ["YMD"], "%Y", (3, 4)
     elif all(day <= 2 and year == 4 for day, year in lengths):
         orders, year, places = ["DMY", "MDY"], "%Y", (1, 3)
-    elif all(one <= 2 and other == 2 for one, other in lengths):
+    elif all(first_digits <= 2 and last_digits == 2 for first_digits, last_digits in lengths):
         orders, year, places = ["DMY", "MDY", "YMD"], "%y", (1, 3)
     else:
         return []
@@ -291,11 +291,11 @@ def plain_number(cell: str, decimal: str) -> str:
     return f"CASE WHEN {cell} LIKE '(%' THEN '-' || {plain} ELSE {plain} END"
 
 
-def foreign_currency(cell: str, some: Sequence[str]) -> str:
+def foreign_currency(cell: str, samples: Sequence[str]) -> str:
     """SQL condition: a cell names another currency than the first of some cells that names any."""
-    names = (found[0] for text in some if (found := re.search(_CURRENCY, text)))
-    told = f"regexp_extract({cell}, {literal(_CURRENCY)})"
-    return f"{told} NOT IN ('', {literal(next(names, ''))})"
+    names = (currency[0] for text in samples if (currency := re.search(_CURRENCY, text)))
+    own_currency = f"regexp_extract({cell}, {literal(_CURRENCY)})"
+    return f"{own_currency} NOT IN ('', {literal(next(names, ''))})"
 
 
 def may_be_thousands(texts: Sequence[str]) -> bool:

@@ -306,19 +306,19 @@ class Reading:
     def columns_named(self) -> list[tuple[str, str]]:
         """Of which columns it says something: (option, column)."""
         forms = self.stated_forms
-        told = [("dates", name) for name in forms.dates]
-        told += [("missing", name) for name in forms.missing]
-        told += [("codes", name) for name in forms.codes]
-        return [(option, name) for option, name in told if name != EVERY]
+        named = [("dates", name) for name in forms.dates]
+        named += [("missing", name) for name in forms.missing]
+        named += [("codes", name) for name in forms.codes]
+        return [(option, name) for option, name in named if name != EVERY]
 
     def of_columns(self, columns: Collection[str]) -> Reading:
         """The same, but for what it says of columns that are not there."""
         known = {EVERY, *columns}
 
-        def part(told: object) -> object:
-            if not isinstance(told, Mapping):
-                return told
-            return {name: value for name, value in told.items() if name in known} or None
+        def part(option_value: object) -> object:
+            if not isinstance(option_value, Mapping):
+                return option_value
+            return {name: value for name, value in option_value.items() if name in known} or None
 
         return replace(
             self,
@@ -347,17 +347,19 @@ class Reading:
     def about(self, *subjects: Subject) -> Reading:
         """What it says of some subjects alone."""
         names = {option.name for option in options_about(*subjects)}
-        said = {name: value for name, value in self.given_fields().items() if name in names}
-        return Reading(**said)  # type: ignore[arg-type]  # of these fields
+        chosen_fields = {
+            name: value for name, value in self.given_fields().items() if name in names
+        }
+        return Reading(**chosen_fields)  # type: ignore[arg-type]  # of these fields
 
     def of_form(self, form: FileForm) -> Reading:
         """The same, of a file that is written like this, whatever was said of it."""
         plain = Reading()
-        told = {option.name: getattr(plain, option.name) for option in options_about("file")}
+        file_fields = {option.name: getattr(plain, option.name) for option in options_about("file")}
         if form.is_text:
-            told |= {"delimiter": form.delimiter, "form": form}
-            told |= {} if form.encoding == "utf-8" else {"encoding": form.encoding}
-        return replace(self, **told)
+            file_fields |= {"delimiter": form.delimiter, "form": form}
+            file_fields |= {} if form.encoding == "utf-8" else {"encoding": form.encoding}
+        return replace(self, **file_fields)
 
     def memory_limit(self) -> int:
         """How many bytes may be taken."""
@@ -377,15 +379,15 @@ def _by_column(name: str, given: object, *, several: bool) -> Any:
     """What is said of all columns, or of each: texts, or `several` of them."""
     if given is None or (isinstance(given, Sequence | Mapping) and not given):
         return None
-    every = given if isinstance(given, Mapping) else {EVERY: given}
+    by_column = given if isinstance(given, Mapping) else {EVERY: given}
     plain: dict[str, Any] = {}
-    for column, texts in every.items():
+    for column, texts in by_column.items():
         listed: Any = [texts] if isinstance(texts, str) else texts
         good = isinstance(column, str) and isinstance(listed, Sequence) and len(listed) > 0
         if not good or not all(type(text) in (str, int, float) for text in listed):
-            what = "a list of texts" if several else "a text"
+            expected = "a list of texts" if several else "a text"
             raise InputError(
-                f"{name} = {quoted(given)} is not allowed; give {what}, or one a column"
+                f"{name} = {quoted(given)} is not allowed; give {expected}, or one a column"
             )
         if not several and len(listed) > 1:
             raise InputError(f"{name}: column {column!r} has {len(listed)} entries; give one")

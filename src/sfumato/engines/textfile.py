@@ -51,8 +51,8 @@ def inspect_text(path: Path, delimiter: str | None = None, encoding: str | None 
     A file without a header has somebody's row in its place: no message quotes the header.
     """
     label = shown_name(path)
-    found = encoding_of(path, encoding)
-    lines = _first_lines(path, found)
+    text_encoding = encoding_of(path, encoding)
+    lines = _first_lines(path, text_encoding)
     if not any(line.strip() for line in lines):
         raise InputError(f"{label} is empty: expected a header line and rows")
     if delimiter is not None and len(delimiter) != 1:
@@ -86,17 +86,17 @@ def inspect_text(path: Path, delimiter: str | None = None, encoding: str | None 
             f"{label}: column {list_some(broken)} of the header goes over several lines; is there "
             "a quotation mark that is never closed?"
         )
-    mean = sum(len(line.encode(found.codec, "ignore")) for line in lines) / len(lines)
+    mean = sum(len(line.encode(text_encoding.codec, "ignore")) for line in lines) / len(lines)
     packed = 5 if packing_of(path) else 1
     rows = int(path.stat().st_size * packed / mean)
     head = tuple(map(tuple, list(_rows(lines, chosen))[1:]))
     form = FileForm(
         packing=packing_of(path),
         delimiter=chosen,
-        encoding=found.name,
+        encoding=text_encoding.name,
         line_end=_line_end(lines[0]),
     )
-    return TextFile(path, tuple(header), rows, form, found, head)
+    return TextFile(path, tuple(header), rows, form, text_encoding, head)
 
 
 def _line_end(line: str) -> str:

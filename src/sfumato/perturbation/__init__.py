@@ -23,10 +23,10 @@ PERTURBATIONS: dict[str, type[Perturbation]] = {
 }
 
 
-def perturbation_of(told: object) -> Perturbation:
+def perturbation_of(described: object) -> Perturbation:
     """What a manifest tells of a column, by its own constructor."""
     kinds: dict[str, type[Perturbation]] = {**PERTURBATIONS, KeyedPseudonym.kind: KeyedPseudonym}
-    kind = told.get("kind") if isinstance(told, Mapping) else None
-    if not isinstance(told, Mapping) or not isinstance(kind, str) or kind not in kinds:
+    kind = described.get("kind") if isinstance(described, Mapping) else None
+    if not isinstance(described, Mapping) or not isinstance(kind, str) or kind not in kinds:
         raise InputError("this is no perturbation")
-    return kinds[kind](**{key: value for key, value in told.items() if key != "kind"})
+    return kinds[kind](**{key: value for key, value in described.items() if key != "kind"})

@@ -50,9 +50,14 @@ class Changed:
     def between(cls, own: pa.Array, published: pa.Array) -> Changed:
         """What differs between a column's cells and those that are published."""
         texts = [texts_of(cells) for cells in (own, published)]
-        cells = sum(one != other for one, other in zip(*texts, strict=True))
-        counted = [Counter(MISSING if text is None else text for text in one) for one in texts]
-        before, after = (one if len(one) <= _MOST_TOLD else None for one in counted)
+        cells = sum(
+            before_text != after_text for before_text, after_text in zip(*texts, strict=True)
+        )
+        counted = [
+            Counter(MISSING if text is None else text for text in column_texts)
+            for column_texts in texts
+        ]
+        before, after = (tally if len(tally) <= _MOST_TOLD else None for tally in counted)
         return cls(cells, before, after)
 
 
@@ -117,7 +122,10 @@ class Perturbation(ABC):
     def public(self) -> dict[str, object]:
         """As the manifest tells it."""
         given = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {"kind": self.kind, **{name: one for name, one in given.items() if one is not None}}
+        return {
+            "kind": self.kind,
+            **{name: value for name, value in given.items() if value is not None},
+        }
 
 
 @dataclass(frozen=True)
@@ -156,15 +164,15 @@ def numbers_of(column: str, cells: pa.Array, kind: str) -> tuple[Floats, int]:
     coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode("encode")
     text = str(coded.dictionary.type) in ("string", "large_string", "string_view")
     domain, codes = build_domain(column, coded.dictionary, untyped=text)
-    some = any(value is not None for value in domain.values)
-    if some and domain.kind != "numeric":
+    any_value = any(value is not None for value in domain.values)
+    if any_value and domain.kind != "numeric":
         odd = sum(isinstance(value, str) and not _is_number(value) for value in domain.values)
-        what = f"{odd:,} of its {len(domain):,} distinct values are no numbers"
+        trouble = f"{odd:,} of its {len(domain):,} distinct values are no numbers"
         if domain.kind == "date":
-            what = "it holds dates"
+            trouble = "it holds dates"
         raise InputError(
-            f"{kind}: column {column!r} is to hold numbers, and {what}; list marks for no value in "
-            "missing, choose another column, or use pram for words"
+            f"{kind}: column {column!r} is to hold numbers, and {trouble}; list marks for no value "
+            "in missing, choose another column, or use pram for words"
         )
     decimals = max((_decimals(value) for value in domain.values), default=0)
     return domain.numbers()[codes[coded.indices.to_numpy()]], min(decimals, _MOST_DECIMALS)

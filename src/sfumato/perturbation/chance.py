@@ -127,7 +127,7 @@ class AddedNoise(NumberPerturbation):
             labels = [value for value in prior if value != MISSING]
             likelihood = self.chances(shown, np.array([_as_number(value) for value in labels]))
         elif len(steps) <= _MOST_VALUES:
-            labels = [shortest(round(float(one) * step, decimals_of(step))) for one in steps]
+            labels = [shortest(round(float(times) * step, decimals_of(step))) for times in steps]
             likelihood = self.chances(shown, steps * step)
         else:
             run, labels = _runs(list(map(shortest, shown)), having)
@@ -257,17 +257,17 @@ class Pram(Perturbation):
         if self.draw is not None:
             self._check_shares("the shares of draw", self.draw)
 
-    def _check_shares(self, what: str, row: object) -> None:
+    def _check_shares(self, shares: str, row: object) -> None:
         good = isinstance(row, Mapping) and all(
-            isinstance(one, int | float) and not isinstance(one, bool) and 0 <= one <= 1
-            for one in row.values()
+            isinstance(share, int | float) and not isinstance(share, bool) and 0 <= share <= 1
+            for share in row.values()
         )
         if not good:
-            raise PolicyError(f"{self.kind}: {what} are not allowed; use numbers from 0 to 1")
+            raise PolicyError(f"{self.kind}: {shares} are not allowed; use numbers from 0 to 1")
         assert isinstance(row, Mapping)
-        total = sum((fraction(one) for one in row.values()), Fraction(0))
+        total = sum((fraction(share) for share in row.values()), Fraction(0))
         if total != 1:
-            raise PolicyError(f"{self.kind}: {what} sum to {shortest(total)}, not to 1")
+            raise PolicyError(f"{self.kind}: {shares} sum to {shortest(total)}, not to 1")
 
     def apply(
         self, column: str, cells: pa.Array, chance: np.random.Generator
@@ -319,9 +319,9 @@ class Pram(Perturbation):
     def row(self, text: str) -> dict[str, float]:
         """What a value is published as, by chance."""
         if self.matrix is not None:
-            return {to: float(one) for to, one in self.matrix[text].items()}
+            return {to: float(share) for to, share in self.matrix[text].items()}
         assert self.stay is not None
-        row = {to: (1 - self.stay) * float(one) for to, one in (self.draw or {}).items()}
+        row = {to: (1 - self.stay) * float(share) for to, share in (self.draw or {}).items()}
         row[text] = row.get(text, 0.0) + float(self.stay)
         return row
 

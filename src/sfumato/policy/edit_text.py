@@ -36,8 +36,8 @@ _COMMENT_ABOVE = r"(?m)(?:^[ \t]*#[^\n]*\n)*"
 
 def said_in(text: str, table: str) -> Content:
     """What a table of a policy's text says, as it is written."""
-    said = _loaded(text).get(table, {})
-    return said if isinstance(said, dict) else {}
+    content = _loaded(text).get(table, {})
+    return content if isinstance(content, dict) else {}
 
 
 def _loaded(text: str) -> Content:
@@ -202,15 +202,15 @@ def _closed(marked: str) -> str:
 
 def _found(document: Any, path: Path) -> list[Item]:
     """What stands at a path: several parts where a table is written in several places."""
-    found = [document]
+    parts = [document]
     for step in path:
-        found = [
+        parts = [
             inner
-            for part in found
+            for part in parts
             for key, inner in (enumerate(part) if isinstance(part, AoT) else _body(part))
             if key == step
         ]
-    return found
+    return parts
 
 
 def _body(table: object) -> list[tuple[str, Item]]:
@@ -220,9 +220,9 @@ def _body(table: object) -> list[tuple[str, Item]]:
     return [(key.key, item) for key, item in body if key is not None]
 
 
-def _pieces(found: Iterable[Item]) -> Iterator[Item]:
+def _pieces(parts: Iterable[Item]) -> Iterator[Item]:
     """The headers and the keys of tables and of all below them, or the keys themselves."""
-    for part in found:
+    for part in parts:
         if isinstance(part, AoT):
             yield from _pieces(part)
         else:

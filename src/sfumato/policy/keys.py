@@ -76,5 +76,5 @@ def told_key(text: str) -> ToldKey:
     >>> told_key("How many, 1 or more. Example: `k = 5`.")
     ToldKey(text='How many, 1 or more.', examples=('k = 5',))
     """
-    told, _, after = text.partition("Example: ")
-    return ToldKey(told.strip(), tuple(re.findall(r"`([^`]*)`", after)))
+    explanation, _, after = text.partition("Example: ")
+    return ToldKey(explanation.strip(), tuple(re.findall(r"`([^`]*)`", after)))

@@ -76,12 +76,14 @@ def linked(
         )
     if "prior" in entry:
         entry_read["prior"] = linked_prior(where, entry["prior"], folder, schema)
-    her = entry.get("adversary")
-    if isinstance(her, Mapping) and "shape" in her:
-        slot: Slot = "shape by region" if her.get("by_region") or her.get("by_cell") else "shape"
+    adversary = entry.get("adversary")
+    if isinstance(adversary, Mapping) and "shape" in adversary:
+        slot: Slot = (
+            "shape by region" if adversary.get("by_region") or adversary.get("by_cell") else "shape"
+        )
         entry_read["adversary"] = {
-            **her,
-            "shape": linked_prior(where, her["shape"], folder, schema, slot),
+            **adversary,
+            "shape": linked_prior(where, adversary["shape"], folder, schema, slot),
         }
     if "earlier" in entry:
         entry_read["earlier"] = _earlier(where, entry["earlier"], folder, schema)
@@ -260,7 +262,11 @@ class Links:
         if isinstance(value, Gain):
             return value.plain
         if isinstance(value, Earlier):
-            return [told for source in value.sources for told in self._sources(value, source)]
+            return [
+                plain_source
+                for source in value.sources
+                for plain_source in self._sources(value, source)
+            ]
         if isinstance(value, Table | Release):
             return self._held("population", value)
         return self._relative(value) if isinstance(value, Path) else value
@@ -268,11 +274,11 @@ class Links:
     def any_in(self, criteria: Sequence[Any]) -> bool:
         """Whether some criterion holds people from outside, whom a schema must describe."""
         for criterion in criteria:
-            her = getattr(criterion, "adversary", None)
+            adversary = getattr(criterion, "adversary", None)
             for value in (
                 getattr(criterion, "population", None),
                 getattr(criterion, "prior", None),
-                her.shape if isinstance(her, RealisticAdversary) else None,
+                adversary.shape if isinstance(adversary, RealisticAdversary) else None,
             ):
                 if isinstance(value, Table | Release | Outside):
                     return True
@@ -314,14 +320,14 @@ class Links:
         if path.is_dir() or path.suffix == PACKED:
             stamp = FileStamp.of(path, find_manifest(path))
             return [self._relative(path) if stamp is None else self._named(stamp)]
-        some = earlier.of_ledger(source) if self.pinned else None
-        return [self._relative(path) if some is None else self._of_ledger(some)]
+        part_of_ledger = earlier.of_ledger(source) if self.pinned else None
+        return [self._relative(path) if part_of_ledger is None else self._of_ledger(part_of_ledger)]
 
-    def _of_ledger(self, some: SomeOfLedger) -> dict[str, Any]:
+    def _of_ledger(self, part_of_ledger: SomeOfLedger) -> dict[str, Any]:
         return {
-            FILE: self._relative(some.path),
-            "releases": list(some.names),
-            **({} if some.sha256 is None else {"sha256": some.sha256}),
+            FILE: self._relative(part_of_ledger.path),
+            "releases": list(part_of_ledger.names),
+            **({} if part_of_ledger.sha256 is None else {"sha256": part_of_ledger.sha256}),
         }
 
     def _named(self, stamp: FileStamp) -> dict[str, Any] | None:
@@ -384,8 +390,8 @@ class Links:
         pq.write_table(merged.rename_columns([*columns, people]).sort_by(people), sink)
         _write_private(path, sink.getvalue().to_pybytes())
         whole = len(known) == len(schema.quasi) or slot == "shape"
-        which = {} if whole else {"columns": known}
-        return {**self._written(path), "count": people, **which}
+        column_option = {} if whole else {"columns": known}
+        return {**self._written(path), "count": people, **column_option}
 
 
 def _read_alike(slot: Slot, read_with: Schema, schema: Schema) -> dict[str, Any] | None:
@@ -396,20 +402,20 @@ def _read_alike(slot: Slot, read_with: Schema, schema: Schema) -> dict[str, Any]
     }:
         return None
     usual = slot_schema(slot, schema)
-    mine = [name for name in schema.quasi if name in read_with.quasi]
-    if not mine:
+    shared_columns = [name for name in schema.quasi if name in read_with.quasi]
+    if not shared_columns:
         return None
-    columns = usual.quasi if set(usual.quasi) <= set(mine) else tuple(mine)
+    columns = usual.quasi if set(usual.quasi) <= set(shared_columns) else tuple(shared_columns)
     asked = slot_schema(slot, schema, columns)
     matter = [*asked.sensitive, *(asked.quasi if slot != "shape" else ())]
     for by_column in ("hierarchies", "domains", "levels", "lists"):
-        theirs, ours = getattr(read_with, by_column), getattr(asked, by_column)
-        if any(theirs.get(name) != ours.get(name) for name in matter):
+        file_options, policy_options = getattr(read_with, by_column), getattr(asked, by_column)
+        if any(file_options.get(name) != policy_options.get(name) for name in matter):
             return None
     if (read_with.nulls, read_with.several) != (asked.nulls, asked.several):
         return None
-    which: dict[str, Any] = {} if columns == usual.quasi else {"columns": list(columns)}
-    return which if read_with.count is None else {**which, "count": read_with.count}
+    options: dict[str, Any] = {} if columns == usual.quasi else {"columns": list(columns)}
+    return options if read_with.count is None else {**options, "count": read_with.count}
 
 
 def _write_private(path: Path, content: bytes) -> None:

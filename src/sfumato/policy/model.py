@@ -149,21 +149,25 @@ class Policy:
         if any(not path.is_file() for path in files):
             return reading.over(Reading(partitioned=self.read.partitioned))
         columns = set(self.schema.quasi) if self.schema is not None else set()
-        told = self.read
-        found: set[str] = set()
+        policy_reading = self.read
+        file_columns: set[str] = set()
         try:
             if not any(map(is_text, files)):
                 return reading.over(self.read)
-            if told.encoding is not None and any(map(is_utf8_text, files)):
-                told = replace(told, encoding=None)  # which is plain to see, and not the table's
+            if policy_reading.encoding is not None and any(map(is_utf8_text, files)):
+                policy_reading = replace(
+                    policy_reading, encoding=None
+                )  # which is plain to see, and not the table's
             for path in files:
-                there = set(inspect_text(path, told.delimiter, told.encoding).columns)
-                found |= there
+                there = set(
+                    inspect_text(path, policy_reading.delimiter, policy_reading.encoding).columns
+                )
+                file_columns |= there
                 if columns - there:
                     return reading
         except InputError:
             return reading
-        return reading.over(told.of_columns(found))
+        return reading.over(policy_reading.of_columns(file_columns))
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -188,16 +192,18 @@ class Policy:
 
     def public(self) -> dict[str, object]:
         """What may be told of the policy with a release: how it was made, by which bounds."""
-        told: dict[str, object] = {
+        entries: dict[str, object] = {
             "require": [str(criterion) for criterion in self.require],
             "anonymizer": self.maker.name,
             "utility": self.utility,
             "suppression": self.suppression,
         }
         if self.profile is not None:
-            told["profile"] = self.profile.name
-            told |= {"stated_by_owner": said} if (said := self.profile.statements) else {}
-        return told
+            entries["profile"] = self.profile.name
+            entries |= (
+                {"stated_by_owner": statements} if (statements := self.profile.statements) else {}
+            )
+        return entries
 
     def save(self, path: str | Path) -> None:
         """Write the policy as TOML that `load` reads back as an equal policy."""
@@ -229,8 +235,8 @@ class Policy:
                 if isinstance(given := getattr(schema, declared.name), Mapping)
             }
             schema = replace(schema, **by_column)  # type: ignore[arg-type]
-        told = replace(self, anonymizer=self.maker, read=Reading(), format=None, schema=schema)
-        return sha256(repr(told).encode()).hexdigest()[:16]
+        decisive = replace(self, anonymizer=self.maker, read=Reading(), format=None, schema=schema)
+        return sha256(repr(decisive).encode()).hexdigest()[:16]
 
     @property
     def needs_people(self) -> bool:

@@ -199,17 +199,17 @@ def _allowed(path: list[str]) -> list[str]:
     return list(model.model_fields)
 
 
-def reading_told(told: Mapping[str, object]) -> Reading:
+def reading_told(entries: Mapping[str, object]) -> Reading:
     """What `[read]` says."""
     kinds = {option.name: option.metadata["kind"] for option in options_about(*OF_POLICIES)}
-    for key, value in told.items():
+    for key, value in entries.items():
         if key not in kinds:
             raise PolicyError(f"unknown key {key!r} in [read]; {did_you_mean(key, kinds)}")
         kind = str if kinds[key] is Path else kinds[key]
         if kind in _KIND_NAMES and type(value) is not kind:
             raise PolicyError(f"read.{key} = {quoted(value)} is not allowed; {_KIND_NAMES[kind]}")
     try:
-        return Reading(**told)  # type: ignore[arg-type]  # each is checked there
+        return Reading(**entries)  # type: ignore[arg-type]  # each is checked there
     except InputError as error:
         raise PolicyError(f"[read]: {error}") from None
 

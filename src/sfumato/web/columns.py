@@ -183,7 +183,7 @@ def _written(looked: Examined) -> str:
 
 def keeps_back(profile: Profile) -> bool:
     """Whether the values of a column name people: nearly every row has its own."""
-    words = profile.what in ("text", "list")
+    words = profile.kind in ("text", "list")
     whole = profile.integral and profile.share >= 0.95
     return profile.present >= _ENOUGH and profile.share >= _TELLING and (words or whole)
 
@@ -213,7 +213,7 @@ def _picture(
         profile.distinct,
         bars,
         others,
-        profile.what in ("numeric", "date"),
+        profile.kind in ("numeric", "date"),
         back,
         doubt,
     )
@@ -227,7 +227,7 @@ def with_meaning(bar: Bar, meanings: Mapping[str, str]) -> Bar:
 
 
 def _kind(profile: Profile) -> str:
-    if profile.what == "numeric":
+    if profile.kind == "numeric":
         return "whole numbers" if profile.integral else "numbers"
     if profile.mixed:
         return "numbers and texts"
@@ -237,16 +237,16 @@ def _kind(profile: Profile) -> str:
         "boolean": "true or false",
         "list": "lists",
         "unusable": "cannot be read",
-    }[profile.what]
+    }[profile.kind]
 
 
 def _bars(profile: Profile) -> tuple[tuple[Bar, ...], int]:
     labels = profile.domain.labels
     counts = [int(rows) for rows in profile.counts]
-    if profile.what in ("numeric", "date") and len(counts) > BARS:
+    if profile.kind in ("numeric", "date") and len(counts) > BARS:
         return _ranges(profile), 0
     order = list(range(len(counts)))
-    if profile.what not in ("numeric", "date"):
+    if profile.kind not in ("numeric", "date"):
         order.sort(key=lambda code: -counts[code])
         order = order[:LARGEST]
     return scaled([(labels[code], counts[code]) for code in order]), len(counts) - len(order)
@@ -275,7 +275,7 @@ def _ranges(profile: Profile) -> tuple[Bar, ...]:
     if low == high:
         low, high = float(places[0]), float(places[-1])
     width = round_width((high - low) / (BARS - 4))
-    if profile.what == "date" or profile.integral:
+    if profile.kind == "date" or profile.integral:
         width = max(width, 1.0)
     first, last = np.floor(low / width), np.floor(high / width)
     place = np.clip(np.floor(places / width), first, last) - first
@@ -283,7 +283,7 @@ def _ranges(profile: Profile) -> tuple[Bar, ...]:
     ends = [(first + nth) * width for nth in range(len(totals) + 1)]
 
     def told(end: float) -> str:
-        if profile.what == "date":
+        if profile.kind == "date":
             return dt.date.fromordinal(min(max(int(end), 1), dt.date.max.toordinal())).isoformat()
         return f"{end:.10g}"
 

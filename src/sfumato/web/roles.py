@@ -336,7 +336,7 @@ def _moved(
         name: new[name][0]
         for name in after
         if name in now
-        and now[name].what != after[name].what
+        and now[name].kind != after[name].kind
         and role_in(schema, name) == old[name][0]
     }
 

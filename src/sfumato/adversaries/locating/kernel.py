@@ -30,20 +30,20 @@ _CENTROID_NODE = 4  # column or -1, left and right or first and last
 
 
 def nearest(centroids: Floats, points: Floats, scale: Floats) -> tuple[Ints, Ints]:
-    """The centroids nearest to each point, `found[indptr[i]:indptr[i + 1]]`, ascending.
+    """The centroids nearest to each point, `candidates[indptr[i]:indptr[i + 1]]`, ascending.
 
     Both have a row per column, `scale` a number per column.
     """
     if centroids.shape[1] == 0 or centroids.shape[0] == 0:
-        every = np.arange(centroids.shape[1])
+        all_centroids = np.arange(centroids.shape[1])
         total = points.shape[1]
-        return np.arange(total + 1) * len(every), np.tile(every, total)
+        return np.arange(total + 1) * len(all_centroids), np.tile(all_centroids, total)
     middle = np.ascontiguousarray(centroids)
     nodes, cuts, order = _build(middle / scale[:, None])
-    indptr, found = _search(
+    indptr, candidates = _search(
         nodes, cuts, order, middle, np.ascontiguousarray(points, np.float64), scale
     )
-    return _ties(indptr, found, middle, points, scale)
+    return _ties(indptr, candidates, middle, points, scale)
 
 
 @kernel
@@ -60,16 +60,16 @@ def _build(places: Floats) -> tuple[Ints, Floats, Ints]:
         column, widest = -1, 0.0
         if stop - start > CENTROID_LEAF:
             for c in range(places.shape[0]):
-                mine = places[c][order[start:stop]]
-                width = mine.max() - mine.min()
+                coordinates = places[c][order[start:stop]]
+                width = coordinates.max() - coordinates.min()
                 if width > widest:
                     column, widest = c, width
         nodes[at, 0] = column
         if column < 0:
             nodes[at, 1], nodes[at, 2], nodes[at, 3] = 0, start, stop
         else:
-            mine = places[column][order[start:stop]]
-            for place, centroid in enumerate(order[start:stop][np.argsort(mine)]):
+            coordinates = places[column][order[start:stop]]
+            for place, centroid in enumerate(order[start:stop][np.argsort(coordinates)]):
                 order[start + place] = centroid
             middle = (start + stop) // 2
             cuts[at] = places[column, order[middle]]
@@ -97,7 +97,7 @@ def _search(
     """All centroids within a hair of the nearest."""
     total = points.shape[1]
     indptr = np.zeros(total + 1, np.int64)
-    found = np.empty(max(total, 16), np.int64)
+    candidates = np.empty(max(total, 16), np.int64)
     filled = 0
     point = np.empty(points.shape[0])
     near = np.empty(centroids.shape[1], np.int64)
@@ -129,37 +129,37 @@ def _search(
             stack[top], bound[top] = farther, max(least, gap * gap * (1 - _HAIR))
             stack[top + 1], bound[top + 1] = closer, least
             top += 2
-        if filled + kept > len(found):
-            found = with_room(found, np.int64(0), np.int64(filled), np.int64(kept))
+        if filled + kept > len(candidates):
+            candidates = with_room(candidates, np.int64(0), np.int64(filled), np.int64(kept))
         start = filled
         for j in range(kept):
             if far[j] <= best * (1 + _HAIR):
-                found[filled] = near[j]
+                candidates[filled] = near[j]
                 filled += 1
-        sort_numbers(found[start:filled])
+        sort_numbers(candidates[start:filled])
         indptr[i + 1] = filled
-    return indptr, found[:filled].copy()
+    return indptr, candidates[:filled].copy()
 
 
 def _ties(
-    indptr: Ints, found: Ints, centroids: Floats, points: Floats, scale: Floats
+    indptr: Ints, candidates: Ints, centroids: Floats, points: Floats, scale: Floats
 ) -> tuple[Ints, Ints]:
     """Keep only those that are nearest in exact arithmetic."""
-    kept = np.ones(len(found), dtype=bool)
+    kept = np.ones(len(candidates), dtype=bool)
     squares = [fraction(s) ** 2 for s in scale.tolist()]
     known: dict[bytes, list[bool]] = {}
-    for i in _doubtful(indptr, found, centroids, points).tolist():
+    for i in _doubtful(indptr, candidates, centroids, points).tolist():
         start, stop = indptr[i], indptr[i + 1]
-        here = np.concatenate([points[:, [i]], centroids[:, found[start:stop]]], axis=1)
+        here = np.concatenate([points[:, [i]], centroids[:, candidates[start:stop]]], axis=1)
         key = here.tobytes()
         if key not in known:
             known[key] = _exact(here, squares)
         kept[start:stop] = known[key]
     left = offsets_of(kept)[indptr]
-    return left, found[kept]
+    return left, candidates[kept]
 
 
-def _doubtful(indptr: Ints, found: Ints, centroids: Floats, points: Floats) -> Ints:
+def _doubtful(indptr: Ints, candidates: Ints, centroids: Floats, points: Floats) -> Ints:
     """The points with several candidates that are not mirror images, equally near by any scale."""
     many = np.diff(indptr)
     several = np.flatnonzero(many > 1)
@@ -167,7 +167,7 @@ def _doubtful(indptr: Ints, found: Ints, centroids: Floats, points: Floats) -> I
         return several
     pairs = np.flatnonzero(np.repeat(many > 1, many))
     point = np.repeat(several, many[several])
-    gaps = np.abs(centroids[:, found[pairs]] - points[:, point])
+    gaps = np.abs(centroids[:, candidates[pairs]] - points[:, point])
     begins = np.cumsum(many[several]) - many[several]
     first = np.repeat(begins, many[several])
     mirrored = (gaps == gaps[:, first]).all(axis=0)
@@ -278,16 +278,16 @@ def _build_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
         begin, n = nodes[node + 2], nodes[node + 3] - nodes[node + 2]
         column, place, copies = -1, 0, 0
         if n > LEAF:
-            mine = waiting[begin - gone : begin - gone + n]
-            column, place, copies, larger = _best_cut(low, high, mine, begins, ends)
+            node_boxes = waiting[begin - gone : begin - gone + n]
+            column, place, copies, larger = _best_cut(low, high, node_boxes, begins, ends)
             crowded = held + copies > COPIES * total + 1024
             if column >= 0 and (larger > n - n // 8 or (copies > 0 and crowded)):
                 column = -1
         if column < 0:
             if filled + n > len(items):
                 items = with_room(items, np.int64(0), np.int64(filled), n)
-            for one in range(n):
-                items[filled + one] = waiting[begin - gone + one]
+            for slot in range(n):
+                items[filled + slot] = waiting[begin - gone + slot]
             nodes[node], nodes[node + 1] = -1, 0
             nodes[node + 2], nodes[node + 3] = filled, filled + n
             filled += n
@@ -303,8 +303,8 @@ def _build_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
             for side in range(2):
                 child = used * _NODE
                 nodes[child + 2] = queued
-                for one in range(begin - gone, begin - gone + n):
-                    box = waiting[one]
+                for slot in range(begin - gone, begin - gone + n):
+                    box = waiting[slot]
                     if high[column, box] >= place if side else low[column, box] < place:
                         waiting[queued - gone] = box
                         queued += 1
@@ -350,7 +350,7 @@ def search(
     total = points.shape[1]
     indptr = np.zeros(total + 1, np.int64)
     boxes = np.empty(max(total, 16), np.int64)
-    found = 0
+    filled = 0
     point = np.empty(points.shape[0], np.int64)
     for i in range(total):
         known = True
@@ -362,14 +362,14 @@ def search(
             while nodes[node, 0] >= 0:
                 node = nodes[node, 2 if point[nodes[node, 0]] < nodes[node, 1] else 3]
             start, stop = nodes[node, 2], nodes[node, 3]
-            if found + stop - start > len(boxes):
-                boxes = with_room(boxes, np.int64(0), np.int64(found), stop - start)
+            if filled + stop - start > len(boxes):
+                boxes = with_room(boxes, np.int64(0), np.int64(filled), stop - start)
             for place in range(start, stop):
                 if _contains(low, high, gap, offsets, listed, items[place], point):
-                    boxes[found] = items[place]
-                    found += 1
-        indptr[i + 1] = found
-    return indptr, boxes[:found].copy()
+                    boxes[filled] = items[place]
+                    filled += 1
+        indptr[i + 1] = filled
+    return indptr, boxes[:filled].copy()
 
 
 @kernel
@@ -386,22 +386,22 @@ def people_containing(
 
     `kinds[listed[p]:listed[p + 1]]` are the sets of people that hold p.
     """
-    found = np.zeros(len(offsets) - 1, np.int64)
-    for one in range(len(found)):
-        rarest = members[offsets[one]]
-        for at in range(offsets[one], offsets[one + 1]):
+    people_found = np.zeros(len(offsets) - 1, np.int64)
+    for wanted_set in range(len(people_found)):
+        rarest = members[offsets[wanted_set]]
+        for at in range(offsets[wanted_set], offsets[wanted_set + 1]):
             if listed[members[at] + 1] - listed[members[at]] < listed[rarest + 1] - listed[rarest]:
                 rarest = members[at]
         for place in range(listed[rarest], listed[rarest + 1]):
             kind = kinds[place]
             at, end = kind_offsets[kind], kind_offsets[kind + 1]
             inside = True
-            for wanted in range(offsets[one], offsets[one + 1]):
+            for wanted in range(offsets[wanted_set], offsets[wanted_set + 1]):
                 while at < end and kind_members[at] < members[wanted]:
                     at += 1
                 if at == end or kind_members[at] != members[wanted]:
                     inside = False
                     break
             if inside:
-                found[one] += people[kind]
-    return found
+                people_found[wanted_set] += people[kind]
+    return people_found

@@ -256,12 +256,12 @@ class Located:
 
 def locate(release: Release, targets: Targets, scale: Scale | None = None) -> Located:
     """The groups each case may be in; `scale` is that of a microaggregated release's columns."""
-    mine, case = targets.of(release.regions.columns)
-    if mine.known is None:
-        located = _by_all_columns(release, release.regions, mine, scale)
+    located_targets, case = targets.of(release.regions.columns)
+    if located_targets.known is None:
+        located = _by_all_columns(release, release.regions, located_targets, scale)
     else:
-        located = _by_known_columns(release, mine, mine.known, scale)
-    whole = len(case) == mine.cases and bool((case == np.arange(len(case))).all())
+        located = _by_known_columns(release, located_targets, located_targets.known, scale)
+    whole = len(case) == located_targets.cases and bool((case == np.arange(len(case))).all())
     return located if whole else located.take(case)
 
 
@@ -286,11 +286,13 @@ def _by_known_columns(
         cases = np.flatnonzero(pattern == number)
         columns = np.flatnonzero(known[:, example])
         none = np.zeros(0, dtype=np.int64)
-        mine = Targets(targets.domains, np.ascontiguousarray(targets.codes[:, cases]), none, none)
+        case_targets = Targets(
+            targets.domains, np.ascontiguousarray(targets.codes[:, cases]), none, none
+        )
         if release.regions.centroids:
-            located = _near_some(release, mine, columns, scale)
+            located = _near_some(release, case_targets, columns, scale)
         else:
-            located = _compatible(release, mine, columns)
+            located = _compatible(release, case_targets, columns)
         owners.append(np.repeat(cases, np.diff(located.indptr)))
         groups.append(located.groups)
     owner, group = np.concatenate(owners), np.concatenate(groups)
@@ -303,20 +305,24 @@ def _compatible(release: Release, targets: Targets, columns: Ints) -> Located:
     described = release.regions
     total = len(described)
     if not len(columns):
-        every = np.tile(np.arange(total), targets.cases)
-        return Located(np.arange(targets.cases + 1) * total, every)
-    mine, case = targets.of([targets.columns[place] for place in columns])
+        all_groups = np.tile(np.arange(total), targets.cases)
+        return Located(np.arange(targets.cases + 1) * total, all_groups)
+    known_targets, case = targets.of([targets.columns[place] for place in columns])
     if described.buckets is not None:
         buckets = described.buckets
         domains = tuple(buckets.domains[place] for place in columns)
-        listed = _listed(Buckets(domains, buckets.indptr, buckets.codes[columns], buckets.n), mine)
+        listed = _listed(
+            Buckets(domains, buckets.indptr, buckets.codes[columns], buckets.n), known_targets
+        )
         return _once_each(listed, total).take(case)
     regions = described.require_regions()
     part = Regions(
-        mine.columns, tuple(regions.parts[place] for place in columns), regions.codes[columns]
+        known_targets.columns,
+        tuple(regions.parts[place] for place in columns),
+        regions.codes[columns],
     )
     number, first = part.equal_descriptions()
-    fitting = _inside(part.take(first), mine)
+    fitting = _inside(part.take(first), known_targets)
     by_number = np.argsort(number, kind="stable")
     alike = Located(tallied_offsets(number, len(first)), by_number).take(fitting.groups)
     ends = alike.indptr[fitting.indptr]
@@ -381,11 +387,11 @@ class BoxIndex:
             offsets.append(column.offsets + sum(map(len, lists)))
             lists.append(column.listed)
         # A group one of whose regions nobody's value fits is nobody's.
-        some = np.flatnonzero((low <= high).all(axis=0))
-        low, high, gap = (np.ascontiguousarray(bounds[:, some]) for bounds in (low, high, gap))
+        fittable = np.flatnonzero((low <= high).all(axis=0))
+        low, high, gap = (np.ascontiguousarray(bounds[:, fittable]) for bounds in (low, high, gap))
         ends = np.concatenate([offsets[0], *(offset[1:] for offset in offsets[1:])])
         nodes, items = kernel.build(low, high)
-        return cls(columns, some, (nodes, items, low, high, gap, ends, np.concatenate(lists)))
+        return cls(columns, fittable, (nodes, items, low, high, gap, ends, np.concatenate(lists)))
 
     def locate(self, codes: Codes) -> Located:
         """The groups whose regions contain each tuple `codes[:, i]`."""
@@ -408,9 +414,11 @@ def _inside(regions: Regions, targets: Targets) -> Located:
 def _listed(members: Buckets, targets: Targets) -> Located:
     """Buckets that list a tuple; equal values meet by their canonical text."""
     rows = []
-    for domain, theirs, row in zip(targets.domains, members.domains, targets.codes, strict=True):
-        codes = [theirs.code(value) for value in domain.values]
-        known = np.array([len(theirs) if code is None else code for code in codes], np.int32)
+    for domain, bucket_domain, row in zip(
+        targets.domains, members.domains, targets.codes, strict=True
+    ):
+        codes = [bucket_domain.code(value) for value in domain.values]
+        known = np.array([len(bucket_domain) if code is None else code for code in codes], np.int32)
         rows.append(known[row])
     both = np.hstack([members.codes, np.vstack(rows)])
     number, first = rank_rows(both, [len(domain) + 1 for domain in members.domains])

@@ -57,8 +57,8 @@ def people_surely_inside(regions: Regions, outside: Release, *, alone: bool = Fa
 
     `alone`: only those whose regions meet no other group's.
     """
-    theirs = _regions(outside)
-    missing = [column for column in regions.columns if column not in theirs.columns]
+    outside_regions = _regions(outside)
+    missing = [column for column in regions.columns if column not in outside_regions.columns]
     if missing:
         raise InputError(
             f"the population {outside.label} lacks quasi-identifiers of the release: "
@@ -66,12 +66,12 @@ def people_surely_inside(regions: Regions, outside: Release, *, alone: bool = Fa
         )
     people = outside.groups.sizes
     if alone:
-        met = np.zeros(len(theirs), dtype=np.int64)
-        for _, other in _pairs(regions, theirs, overlaps):
+        met = np.zeros(len(outside_regions), dtype=np.int64)
+        for _, other in _pairs(regions, outside_regions, overlaps):
             np.add.at(met, other, 1)
         people = np.where(met == 1, people, 0)
     total = np.zeros(len(regions), dtype=np.int64)
-    for group, other in _pairs(regions, theirs, contains_region):
+    for group, other in _pairs(regions, outside_regions, contains_region):
         np.add.at(total, group, people[other])
     return total
 
@@ -82,13 +82,13 @@ def people_maybe_inside(regions: Regions, outside: Release, groups: Groups) -> I
     `groups` are the earlier release's, about the attribute that is asked for. Columns that it does
     not publish rule nobody out.
     """
-    theirs = _regions(outside)
-    if not any(column in theirs.columns for column in regions.columns):
+    outside_regions = _regions(outside)
+    if not any(column in outside_regions.columns for column in regions.columns):
         raise InputError(
             f"{outside.label} has none of the quasi-identifiers {name_some(regions.columns)}"
         )
     total = np.zeros(len(regions) * groups.width, dtype=np.int64)
-    for group, other in _pairs(regions, theirs, overlaps):
+    for group, other in _pairs(regions, outside_regions, overlaps):
         many = groups.distinct[other]
         stored = run_places(groups.indptr[other], many)
         key = np.repeat(group, many) * groups.width + groups.indices[stored]
@@ -104,26 +104,36 @@ def _regions(outside: Release) -> Regions:
 
 
 def _pairs(
-    ours: Regions, theirs: Regions, fit: Callable[[Region, Region], bool]
+    regions: Regions, outside_regions: Regions, fit: Callable[[Region, Region], bool]
 ) -> Iterator[tuple[Ints, Ints]]:
-    """The pairs of groups that fit in every column both have, some of ours at a time."""
+    """The pairs of groups that fit in every column both have, some of the regions at a time."""
     columns = []
-    for place, name in enumerate(ours.columns):
-        if name in theirs.columns:
-            at = theirs.columns.index(name)
-            mine, my = np.unique(ours.codes[place], return_inverse=True)
-            other, their = np.unique(theirs.codes[at], return_inverse=True)
-            parts = [theirs.parts[at][part] for part in other.tolist()]
-            fits = [fit(ours.parts[place][code], part) for code in mine.tolist() for part in parts]
-            columns.append((np.array(fits, bool).reshape(len(mine), len(other)), my, their))
-    step = max(1, _AT_ONCE // max(len(theirs), 1))
-    for start in range(0, len(ours), step):
-        some = np.arange(start, min(start + step, len(ours)))
-        both = np.ones((len(some), len(theirs)), dtype=bool)
-        for table, my, their in columns:
-            both &= table[my[some][:, None], their]
-        group, other = np.nonzero(both)
-        yield some[group], other
+    for place, name in enumerate(regions.columns):
+        if name in outside_regions.columns:
+            at = outside_regions.columns.index(name)
+            own_codes, own_place = np.unique(regions.codes[place], return_inverse=True)
+            outside_codes, outside_place = np.unique(outside_regions.codes[at], return_inverse=True)
+            parts = [outside_regions.parts[at][part] for part in outside_codes.tolist()]
+            fits = [
+                fit(regions.parts[place][code], part)
+                for code in own_codes.tolist()
+                for part in parts
+            ]
+            columns.append(
+                (
+                    np.array(fits, bool).reshape(len(own_codes), len(outside_codes)),
+                    own_place,
+                    outside_place,
+                )
+            )
+    step = max(1, _AT_ONCE // max(len(outside_regions), 1))
+    for start in range(0, len(regions), step):
+        block = np.arange(start, min(start + step, len(regions)))
+        both = np.ones((len(block), len(outside_regions)), dtype=bool)
+        for table, own_place, outside_place in columns:
+            both &= table[own_place[block][:, None], outside_place]
+        group, outside_codes = np.nonzero(both)
+        yield block[group], outside_codes
 
 
 _BLOCK = 1 << 16  # population tuples matched at once
@@ -167,9 +177,9 @@ def unknown_population(population: Population, groups: Groups) -> str:
     )
 
 
-def same_population(one: Population, other: Population) -> bool:
+def same_population(population: Population, other: Population) -> bool:
     """The same object, or read from the same file."""
-    return one == WEIGHTS == other or same_people(one, other)
+    return population == WEIGHTS == other or same_people(population, other)
 
 
 @dataclass(frozen=True)
@@ -217,11 +227,11 @@ def count_behind(regions: Regions, population: Table, *, alone: bool = False) ->
     tree = RegionTree.of(regions, register.domains)
     total = np.zeros(tree.places, dtype=np.float64)
     for codes, n in register.parts():
-        for who, at in tree.pairs(codes):
+        for person, at in tree.pairs(codes):
             if alone:
-                _, place, many = np.unique(who, return_inverse=True, return_counts=True)
-                who, at = who[many[place] == 1], at[many[place] == 1]
-            total += np.bincount(at, weights=n[who], minlength=len(total))
+                _, place, many = np.unique(person, return_inverse=True, return_counts=True)
+                person, at = person[many[place] == 1], at[many[place] == 1]
+            total += np.bincount(at, weights=n[person], minlength=len(total))
     return total[tree.place].astype(np.int64)
 
 
@@ -270,19 +280,19 @@ class RegionTree:
         """Tuples, and a place each that they fit; all places of a tuple at once."""
         compiled = codes.shape[1] * self.places > _WALKED
         for start in range(0, codes.shape[1], _BLOCK):
-            who = np.arange(start, min(start + _BLOCK, codes.shape[1]))
+            tuples = np.arange(start, min(start + _BLOCK, codes.shape[1]))
             if compiled:
-                located = self._boxes.locate(codes[:, who])
+                located = self._boxes.locate(codes[:, tuples])
                 yield start + rows_of(located.indptr), located.groups
                 continue
-            at = np.zeros(len(who), dtype=np.int64)
+            at = np.zeros(len(tuples), dtype=np.int64)
             for column, width, parts, keys in self._columns:
-                who, at, part = parts.step(codes[column], who, at)
+                tuples, at, part = parts.step(codes[column], tuples, at)
                 key = at * width + part
                 place = np.searchsorted(keys, key)
                 there = keys[np.minimum(place, len(keys) - 1)] == key
-                who, at = who[there], place[there]
-            yield who, at
+                tuples, at = tuples[there], place[there]
+            yield tuples, at
 
 
 @dataclass(frozen=True)
@@ -333,13 +343,16 @@ class _PartsOfValues:
 
     @classmethod
     def of(cls, parts: Sequence[Region], shown: Codes, domain: Domain) -> _PartsOfValues:
-        found = codes_inside(parts, np.unique(shown), domain)
+        values_by_part = codes_inside(parts, np.unique(shown), domain)
         part_of = np.repeat(
-            np.array([number for number, _ in found], dtype=np.int64),
-            [len(values) for _, values in found],
+            np.array([number for number, _ in values_by_part], dtype=np.int64),
+            [len(values) for _, values in values_by_part],
         )
         value = np.concatenate(
-            [np.array([], dtype=np.int64), *(np.asarray(values, np.int64) for _, values in found)]
+            [
+                np.array([], dtype=np.int64),
+                *(np.asarray(values, np.int64) for _, values in values_by_part),
+            ]
         )
         offsets = tallied_offsets(value, len(domain))
         return cls(offsets, part_of[np.argsort(value, kind="stable")])
@@ -349,9 +362,9 @@ class _PartsOfValues:
         """Parts per value, on average."""
         return len(self.parts) / max(len(self.offsets) - 1, 1)
 
-    def step(self, codes: npt.NDArray[np.int32], who: Ints, at: Ints) -> tuple[Ints, Ints, Ints]:
+    def step(self, codes: npt.NDArray[np.int32], tuples: Ints, at: Ints) -> tuple[Ints, Ints, Ints]:
         """Each tuple, and its place in the tree, once for each part that contains its value."""
-        value = codes[who]
+        value = codes[tuples]
         length = self.offsets[value + 1] - self.offsets[value]
         places = run_places(self.offsets[value], length)
-        return np.repeat(who, length), np.repeat(at, length), self.parts[places]
+        return np.repeat(tuples, length), np.repeat(at, length), self.parts[places]

@@ -422,17 +422,17 @@ def _truth(rows: pa.Table, truth: Truth) -> tuple[Domain, Codes] | None:
     return _encode("truth", _array("truth", values))
 
 
-def read_description(text: str, what: str) -> dict[str, str]:
+def read_description(text: str, description: str) -> dict[str, str]:
     """`age=34,zip=13012` as a mapping; a comma inside a notation such as [30, 40) is its own."""
     known: dict[str, str] = {}
     for piece in re.split(r",(?=\s*[^,=\[\](){}]+=)", text):
         name, equals, value = piece.partition("=")
         if not equals or not name.strip():
             raise InputError(
-                f"{what} {text!r} is not understood at {piece!r}; write age=34,zip=13012"
+                f"{description} {text!r} is not understood at {piece!r}; write age=34,zip=13012"
             )
         if name.strip() in known:
-            raise InputError(f"{what} {text!r} names {name.strip()!r} twice")
+            raise InputError(f"{description} {text!r} names {name.strip()!r} twice")
         known[name.strip()] = value.strip()
     return known
 

@@ -75,11 +75,11 @@ class Blanked(NamedTuple):
 
 
 @inner
-def _move(state: Blanked, shown: Shown, persons: Persons, who: Int, pattern: Int) -> None:
+def _move(state: Blanked, shown: Shown, persons: Persons, person: Int, pattern: Int) -> None:
     """Show somebody by another pattern, and remember it."""
-    own = np.int64(persons.tuple[who])
-    value = persons.value[who]
-    old = np.int64(state.pattern[who])
+    own = np.int64(persons.tuple[person])
+    value = persons.value[person]
+    old = np.int64(state.pattern[person])
     if old != NOWHERE:
         d = np.int64(shown.of_tuple[own, old])
         state.size[d] -= 1
@@ -99,9 +99,9 @@ def _move(state: Blanked, shown: Shown, persons: Persons, who: Int, pattern: Int
         row = state.row[d]
         for place in range(persons.adds_at[value], persons.adds_at[value + 1]):
             state.counts[row, persons.adds[place]] += 1
-    state.pattern[who] = pattern
+    state.pattern[person] = pattern
     step = state.steps[0]
-    state.moved[step] = who
+    state.moved[step] = person
     state.before[step] = old
     state.steps[0] = step + 1
 
@@ -127,12 +127,12 @@ def _fine(state: Blanked, d: Int, rules: Rules) -> bool:
 
 @inner
 def _spared(
-    state: Blanked, shown: Shown, persons: Persons, rules: Rules, who: Int, pattern: Int
+    state: Blanked, shown: Shown, persons: Persons, rules: Rules, person: Int, pattern: Int
 ) -> bool:
     """Move somebody if the group she leaves can do without her."""
-    old = np.int64(state.pattern[who])
-    _move(state, shown, persons, who, pattern)
-    if old == NOWHERE or _fine(state, np.int64(shown.of_tuple[persons.tuple[who], old]), rules):
+    old = np.int64(state.pattern[person])
+    _move(state, shown, persons, person, pattern)
+    if old == NOWHERE or _fine(state, np.int64(shown.of_tuple[persons.tuple[person], old]), rules):
         return True
     _take_back(state, shown, persons, state.steps[0] - 1)
     return False
@@ -158,15 +158,15 @@ def _with_donors(
     for place in range(shown.starts[d], shown.starts[d + 1]):
         own = np.int64(shown.tuples[place])
         for at in range(shown.people_at[own], shown.people_at[own + 1]):
-            who = np.int64(shown.people[at])
-            now = np.int64(state.pattern[who])
+            person = np.int64(shown.people[at])
+            now = np.int64(state.pattern[person])
             if now in (NOWHERE, pattern) or many == len(whom):
                 continue
             old = np.int64(shown.of_tuple[own, now])
             # A group with nobody to spare is not asked one by one.
             if state.size[old] <= rules.least and state.size[old] > 1:
                 continue
-            whom[many] = who
+            whom[many] = person
             extra[many] = shown.cost[pattern] - shown.cost[now]
             many += 1
         if many == len(whom):
@@ -233,25 +233,25 @@ def _place_everybody(
         for place in range(shown.starts[d], shown.starts[d + 1]):
             own = np.int64(shown.tuples[place])
             for at in range(shown.people_at[own], shown.people_at[own + 1]):
-                who = np.int64(shown.people[at])
-                if state.pattern[who] == NOWHERE:
-                    _move(state, shown, persons, who, pattern)
+                person = np.int64(shown.people[at])
+                if state.pattern[person] == NOWHERE:
+                    _move(state, shown, persons, person, pattern)
                     newly += 1
         spent = newly * shown.cost[pattern]
         if not _fine(state, d, rules):
             spent += _with_donors(state, shown, persons, rules, d, pattern, np.inf, whom, extra)
-        each = spent / newly
+        per_person = spent / newly
         upcoming = np.inf
         if len(heap) > 0:
             upcoming = heap[0][0]
         if following < patterns:
             upcoming = min(upcoming, shown.cost[following])
-        if each > upcoming + _LEAST_GAIN:
+        if per_person > upcoming + _LEAST_GAIN:
             _take_back(state, shown, persons, 0)
-            if each < np.inf:
-                heappush(heap, (each, pattern, d))
+            if per_person < np.inf:
+                heappush(heap, (per_person, pattern, d))
             continue
-        if each == np.inf:
+        if per_person == np.inf:
             _take_back(state, shown, persons, 0)
             continue
         for step in range(state.steps[0]):
@@ -266,11 +266,11 @@ def _place_everybody(
 
 @inner
 def _join(
-    state: Blanked, shown: Shown, persons: Persons, rules: Rules, who: Int, below: float
+    state: Blanked, shown: Shown, persons: Persons, rules: Rules, person: Int, below: float
 ) -> float:
     """Show somebody by the cheapest description that others show; what that saves on `below`."""
-    own = np.int64(persons.tuple[who])
-    now = np.int64(state.pattern[who])
+    own = np.int64(persons.tuple[person])
+    now = np.int64(state.pattern[person])
     for pattern in range(len(shown.cost)):
         if shown.cost[pattern] >= below - _LEAST_GAIN:
             break
@@ -278,7 +278,7 @@ def _join(
         if pattern == now or state.size[d] == 0:
             continue
         before = state.steps[0]
-        if _spared(state, shown, persons, rules, who, pattern):
+        if _spared(state, shown, persons, rules, person, pattern):
             if _fine(state, d, rules):
                 return float(below - shown.cost[pattern])
             _take_back(state, shown, persons, before)
@@ -304,9 +304,9 @@ def _open(
     for place in range(shown.starts[d], shown.starts[d + 1]):
         own = np.int64(shown.tuples[place])
         for at in range(shown.people_at[own], shown.people_at[own + 1]):
-            who = np.int64(shown.people[at])
-            saved = shown.cost[state.pattern[who]] - cost
-            if saved > _LEAST_GAIN and _spared(state, shown, persons, rules, who, pattern):
+            person = np.int64(shown.people[at])
+            saved = shown.cost[state.pattern[person]] - cost
+            if saved > _LEAST_GAIN and _spared(state, shown, persons, rules, person, pattern):
                 gained += saved
     if gained > 0 and not _fine(state, d, rules):
         gained -= _with_donors(
@@ -328,8 +328,8 @@ def _give_up(
     for place in range(shown.starts[d], shown.starts[d + 1]):
         own = np.int64(shown.tuples[place])
         for at in range(shown.people_at[own], shown.people_at[own + 1]):
-            who = np.int64(shown.people[at])
-            if state.pattern[who] != pattern:
+            person = np.int64(shown.people[at])
+            if state.pattern[person] != pattern:
                 continue
             placed = False
             for other in range(len(shown.cost)):
@@ -337,7 +337,7 @@ def _give_up(
                 if other == pattern or state.size[there] == 0:
                     continue
                 before = state.steps[0]
-                _move(state, shown, persons, who, other)
+                _move(state, shown, persons, person, other)
                 if _fine(state, there, rules):
                     placed = True
                     spent += shown.cost[other] - shown.cost[pattern]
@@ -366,13 +366,13 @@ def _improve(
     extra = np.empty(len(whom))
     state.steps[0] = 0
     for at in range(len(order)):
-        who = np.int64(order[at])
-        now = np.int64(state.pattern[who])
+        person = np.int64(order[at])
+        now = np.int64(state.pattern[person])
         if now == 0:
             continue
-        saved = _join(state, shown, persons, rules, who, shown.cost[now])
+        saved = _join(state, shown, persons, rules, person, shown.cost[now])
         state.steps[0] = 0
-        own = np.int64(persons.tuple[who])
+        own = np.int64(persons.tuple[person])
         pattern = 0
         while saved == 0.0 and pattern < len(shown.cost):
             if shown.cost[pattern] >= shown.cost[now] - _LEAST_GAIN:

@@ -117,11 +117,11 @@ class LocalSuppression(Anonymizer):
     def run(self, task: Task) -> Release:
         table = BlankableTable.of(task, self._levels(task))
         _check_everybody(task, table)
-        found = fewest_blanks(table)
-        if found is None:
+        chosen_blanks = fewest_blanks(table)
+        if chosen_blanks is None:
             raise self._nothing(task, table)
         finished = Finished(task)
-        for release in filter(keeps_limits, _ever_more(table, *found)):
+        for release in filter(keeps_limits, _ever_more(table, *chosen_blanks)):
             if finished.holds(release):
                 anybody = _fitting_everybody(release)
                 if anybody is None or _holds_so_too(task, anybody):
@@ -200,12 +200,12 @@ def _best_levels(task: Task) -> Mapping[str, int]:
                 heappush(queue, (cost + _least_blanks(task, judge, levels), True, levels))
                 continue
             table = BlankableTable.of(task, dict(zip(names, levels, strict=True)))
-            found = greedily(table, sweeps=1)
+            blanks = greedily(table, sweeps=1)
             blanked += 1
             ticker.add(1)
-            if found is None:
+            if blanks is None:
                 continue
-            release = _release(table, found, exact=False)
+            release = _release(table, blanks, exact=False)
             spent = task.utility.cost(view_of(release))
             if spent < best and keeps_limits(release):
                 best, chosen = spent, levels

@@ -170,9 +170,9 @@ def fewest_blanks(table: BlankableTable) -> tuple[Blanks, bool] | None:
     if holding(table.task, *table.describe(table.whole())).all():
         return table.whole(), True
     if is_small(table.counts.n):
-        found = exactly(table)
-        if found is not None and holding(table.task, *table.describe(found)).all():
-            return found, True
+        cheapest = exactly(table)
+        if cheapest is not None and holding(table.task, *table.describe(cheapest)).all():
+            return cheapest, True
     greedy = greedily(table)
     return None if greedy is None else (greedy, False)
 
@@ -184,8 +184,8 @@ def exactly(table: BlankableTable) -> Blanks | None:
     def may_be(sets: Ints, blank: Bools) -> Bools:
         kind, group = np.nonzero(sets)
         placement = Placement(table.task.table, kind, group, sets[kind, group])
-        one = np.argmax(sets > 0, axis=0)
-        shown = np.where(blank, table.star[:, None], table.codes[:, one])
+        any_kind = np.argmax(sets > 0, axis=0)
+        shown = np.where(blank, table.star[:, None], table.codes[:, any_kind])
         names = tuple(domain.name for domain in table.counts.quasi)
         return holding(table.task, placement, Regions(names, table.parts, shown.astype(np.int32)))
 
@@ -221,8 +221,8 @@ def patterns_of(table: BlankableTable) -> Bools:
             "more than it keeps in memory; recode first (levels), or use mondrian"
         )
     blank = np.zeros((len(table.parts), len(chosen)), dtype=bool)
-    for place, one in enumerate(chosen):
-        blank[list(one), place] = True
+    for place, pattern in enumerate(chosen):
+        blank[list(pattern), place] = True
     order = np.lexsort((blank.sum(axis=0), table.weights @ blank))
     return blank[:, order]
 
@@ -253,8 +253,8 @@ def greedily(table: BlankableTable, sweeps: int = SWEEPS) -> Blanks | None:
     read = _rules_of(table)
     if read is None:
         return _by_rounds(table)
-    found = _compiled(table, *read, sweeps)
-    return found if found is not None else _by_rounds(table)
+    blanks = _compiled(table, *read, sweeps)
+    return blanks if blanks is not None else _by_rounds(table)
 
 
 def _rules_of(
@@ -343,11 +343,11 @@ def _compiled(
         for sweep in range(sweeps + 1):
             line = chance.permutation(people).astype(np.int32)
             tried = np.zeros(total, dtype=np.bool_)
-            told = blank_cells(state, shown, persons, rules, waiting, line, tried)
+            left_or_gained = blank_cells(state, shown, persons, rules, waiting, line, tried)
             spent = float(shown.cost[state.pattern].sum())
-            if sweep == 0 and told > 0:
+            if sweep == 0 and left_or_gained > 0:
                 return None  # somebody is left over
-            if sweep > 0 and told <= _ENOUGH * spent:
+            if sweep > 0 and left_or_gained <= _ENOUGH * spent:
                 break
             ticker.add(1)
     pieces, place = np.unique(kind * patterns.shape[1] + state.pattern, return_inverse=True)

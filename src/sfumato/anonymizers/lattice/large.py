@@ -191,7 +191,10 @@ class StoredJudge(Judge):
                 kept.people,
                 kept.squares,
                 kept.margins,
-                [one[level].regions for one, level in zip(self.levels, levels, strict=True)],
+                [
+                    column_levels[level].regions
+                    for column_levels, level in zip(self.levels, levels, strict=True)
+                ],
             ),
             refuse,
             lambda column: self.coverage(column, levels[column]),
@@ -259,8 +262,8 @@ class NodeSizes:
         tables = judge.tables
         self._fit, stored = float(tables.most), tables.finest.counts
         labels = [
-            np.array([len(level.regions) for level in one.levels], dtype=np.float64)
-            for one in judge.levels
+            np.array([len(level.regions) for level in column_levels.levels], dtype=np.float64)
+            for column_levels in judge.levels
         ]
         other = prod(float(stored.codes_in(column)) for column in stored.other_columns)
         self.most: Floats = np.minimum(reduce(np.multiply.outer, labels) * other, len(stored))
@@ -270,7 +273,7 @@ class NodeSizes:
     def learn(self, levels: Levels, tuples: int) -> None:
         """A node has so many, or about so many."""
         coarser = tuple(slice(level, None) for level in levels)
-        finer = tuple(slice(0, one + 1) for one in levels)
+        finer = tuple(slice(0, level + 1) for level in levels)
         self.most[coarser] = np.minimum(self.most[coarser], tuples)
         self._least[finer] = np.maximum(self._least[finer], tuples)
 

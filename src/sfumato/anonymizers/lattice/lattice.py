@@ -98,11 +98,11 @@ class LatticeOutcome:
         """How much of the lattice was judged, and how near to the best that comes, in words."""
         size = self.size
         share = percent(len(self.nodes) / size)
-        told = f"{len(self.nodes):,} of {size:,} choices of levels ({share}) were judged"
+        judged = f"{len(self.nodes):,} of {size:,} choices of levels ({share}) were judged"
         if self.exact or self.gap is None:
-            return told
+            return judged
         return (
-            f"{told}, and the best of them costs at most {self.gap:.2g} more than the best of all"
+            f"{judged}, and the best of them costs at most {self.gap:.2g} more than the best of all"
         )
 
     def measured(self, levels: Levels) -> dict[str, float | None]:
@@ -189,26 +189,26 @@ def _minimal(safe: list[Levels], heights: tuple[int, ...]) -> tuple[Levels, ...]
 
 
 def release_of(
-    task: Task, judge: Judge, levels: Levels, found: LatticeOutcome | None = None
+    task: Task, judge: Judge, levels: Levels, outcome: LatticeOutcome | None = None
 ) -> Release:
     """The release of one node: its good groups, the rest suppressed."""
-    return check_release(_made(judge, levels, found), task)
+    return check_release(_made(judge, levels, outcome), task)
 
 
-def _made(judge: Judge, levels: Levels, found: LatticeOutcome | None) -> Release:
+def _made(judge: Judge, levels: Levels, outcome: LatticeOutcome | None) -> Release:
     names = (hierarchy.domain.name for hierarchy in judge.levels)
-    return judge.release(levels, LatticeFindings(dict(zip(names, levels, strict=True)), found))
+    return judge.release(levels, LatticeFindings(dict(zip(names, levels, strict=True)), outcome))
 
 
-def most_useful_release(task: Task, judge: Judge, found: LatticeOutcome) -> Release:
+def most_useful_release(task: Task, judge: Judge, searched: LatticeOutcome) -> Release:
     """The release of least cost that also holds by what only finished releases can be judged by.
 
     The search is told as far as it is known: nodes that are costlier than the chosen one may hold
     or not, so they count as not judged.
     """
     finished, failed = Finished(task), list[Node]()
-    with Ticker("judging releases", len(found.nodes) + len(found.inherited)) as ticker:
-        for node in _by_cost(judge, found):
+    with Ticker("judging releases", len(searched.nodes) + len(searched.inherited)) as ticker:
+        for node in _by_cost(judge, searched):
             if finished.holds(_made(judge, node.levels, None)):
                 break
             why = " or ".join(criterion.name for criterion in task.at_end)
@@ -217,26 +217,26 @@ def most_useful_release(task: Task, judge: Judge, found: LatticeOutcome) -> Rele
         else:
             raise finished.refusal()
     chosen = replace(node, safe_above=False)
-    known = [node for node in found.nodes if not node.satisfied]
-    exact = found.exact or chosen.cost <= found.bound
+    known = [node for node in searched.nodes if not node.satisfied]
+    exact = searched.exact or chosen.cost <= searched.bound
     outcome = replace(
-        found,
+        searched,
         exact=exact,
         nodes=(*known, *failed, chosen),
         best=chosen,
         minimal=(),
         inherited=(),
         finished=finished.judged,
-        bound=chosen.cost if exact else found.bound,
+        bound=chosen.cost if exact else searched.bound,
     )
     return _made(judge, chosen.levels, outcome)
 
 
-def _by_cost(judge: Judge, found: LatticeOutcome) -> Iterator[Node]:
+def _by_cost(judge: Judge, outcome: LatticeOutcome) -> Iterator[Node]:
     """The nodes that are safe so far, the cheapest first; what was inherited is judged in turn."""
-    judged = {node.levels: node for node in found.nodes if node.satisfied}
+    judged = {node.levels: node for node in outcome.nodes if node.satisfied}
     queue = [preference(node) for node in judged.values() if not isnan(node.cost)]
-    queue += [(judge.least_cost(levels), -1, 0, levels) for levels in found.inherited]
+    queue += [(judge.least_cost(levels), -1, 0, levels) for levels in outcome.inherited]
     heapq.heapify(queue)
     while queue:
         *_, levels = heapq.heappop(queue)
@@ -248,7 +248,7 @@ def _by_cost(judge: Judge, found: LatticeOutcome) -> Iterator[Node]:
             heapq.heappush(queue, preference(node))
 
 
-def nothing_safe(task: Task, judge: Judge, found: LatticeOutcome) -> NoSafeRelease:
+def nothing_safe(task: Task, judge: Judge, outcome: LatticeOutcome) -> NoSafeRelease:
     """Name the criterion that stands in the way at the coarsest node, and how near one came."""
     with judge.node(judge.coarsest) as top:
         for criterion in task.searched:
@@ -258,12 +258,12 @@ def nothing_safe(task: Task, judge: Judge, found: LatticeOutcome) -> NoSafeRelea
                 if not verdict.holds:
                     advice = "loosen that bound, or allow more suppression"
                     return refused(criterion, verdict, advice)
-    if any(node.satisfied for node in found.whole.nodes):
+    if any(node.satisfied for node in outcome.whole.nodes):
         return NoSafeRelease(
             f"there are safe releases, but utility {task.utility.name!r} gives none of them a "
             "number; name another utility"
         )
-    nearest = min(found.whole.nodes, key=lambda node: node.suppressed)
+    nearest = min(outcome.whole.nodes, key=lambda node: node.suppressed)
     return NoSafeRelease(
         f"no node of the lattice satisfies the policy: the nearest fails {judge.told(nearest)}, "
         "loosen the criterion, or give coarser hierarchies"

@@ -111,7 +111,10 @@ def node_regions(node: Rolled, kept: Bools) -> Regions:
     levels = node.steps.levels
     return Regions(
         columns=tuple(column.domain.name for column in levels),
-        parts=tuple(one[level].regions for one, level in zip(levels, node.levels, strict=True)),
+        parts=tuple(
+            column_levels[level].regions
+            for column_levels, level in zip(levels, node.levels, strict=True)
+        ),
         codes=node.codes()[:, kept],
     )
 
@@ -478,9 +481,9 @@ def _cells(counted: SparseCounts) -> SparseCells:
     return SparseCells(counted.indptr, counted.indices, counted.data, counted.width)
 
 
-def is_finer(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+def is_finer(levels: tuple[int, ...], coarser: tuple[int, ...]) -> bool:
     """Whether a node is as fine as another in every column."""
-    return all(a <= b for a, b in zip(one, other, strict=True))
+    return all(a <= b for a, b in zip(levels, coarser, strict=True))
 
 
 def roll_to(base: Rolled, levels: tuple[int, ...]) -> Rolled:

@@ -150,15 +150,15 @@ class Walk:
 
         With `lowest`, only those that are as coarse as that.
         """
-        within = tuple(slice(one, None) for one in lowest or (0,) * len(self.heights))
+        within = tuple(slice(level, None) for level in lowest or (0,) * len(self.heights))
         waiting = self._safe & ~self._known
         if self._least is not None and self.best is not None:
             waiting &= self._least <= self.best.cost + ROUNDING
         unjudged = np.argwhere(waiting[within]) + np.array(lowest or 0)
-        least = {tuple(map(int, one)): 0.0 for one in unjudged}
+        least = {tuple(map(int, node_levels)): 0.0 for node_levels in unjudged}
         for levels in least:
             least[levels] = self._judge.least_cost(levels)
-        for levels in sorted(least, key=lambda one: least[one]):
+        for levels in sorted(least, key=lambda node_levels: least[node_levels]):
             if self.best is not None and least[levels] > self.best.cost + ROUNDING:
                 break
             self.record(judge(levels))
@@ -332,8 +332,8 @@ class BothEnds:
 
     def _inherited(self, levels: Levels) -> Codes:
         """The known failures that a node inherits."""
-        found: Codes = self._failing[(self._failing >= np.array(levels)).all(axis=1)]
-        return found
+        inherited: Codes = self._failing[(self._failing >= np.array(levels)).all(axis=1)]
+        return inherited
 
     def _ask(self, levels: Levels) -> Node:
         """What judging a node says; it is judged once."""

@@ -148,6 +148,18 @@ class Safety:
         regions = self._describe(batch, split)
         return groups.with_beside(replace(beside, regions=regions, population=population))
 
+    def _parts_once(self, batch: Nodes, split: Split) -> Callable[[int | None], Groups]:
+        """The parts by an attribute, or by none, which several criteria ask for."""
+        made: dict[int | None, Groups] = {}
+
+        def parts(attribute: int | None) -> Groups:
+            if attribute not in made:
+                sizes = next((groups.sizes for groups in made.values()), None)
+                made[attribute] = self._parts(batch, split, attribute, sizes)
+            return made[attribute]
+
+        return parts
+
     def _members(self, batch: Nodes, split: Split) -> tuple[Ints, int, Ints]:
         """The part of each row, the number of parts, and the table's tuple behind each row."""
         total = len(split.begins) - 1
@@ -158,14 +170,7 @@ class Safety:
         """Which of the candidate splits leave every part safe."""
         allowed = split.parts > 1
         first = offsets_of(split.parts)
-        made: dict[int | None, Groups] = {}
-
-        def parts(attribute: int | None) -> Groups:
-            if attribute not in made:
-                sizes = made[None].sizes if None in made else None
-                made[attribute] = self._parts(batch, split, attribute, sizes)
-            return made[attribute]
-
+        parts = self._parts_once(batch, split)
         for criterion in sorted(self.task.by_group, key=lambda c: c.reads_values):
             for attribute in self.task.about(criterion):
                 if not allowed.any():
@@ -256,18 +261,19 @@ class Safety:
         That is the one group of everybody, or those that limits keep apart.
         """
         whole = Split.whole(everybody, np.arange(len(everybody)))
+        parts = self._parts_once(everybody, whole)
         for criterion in self.task.searched:
             for attribute in self.task.about(criterion):
                 key = attribute if criterion.reads_values else None
-                verdict = criterion.verdict(self._parts(everybody, whole, key))
+                verdict = criterion.verdict(parts(key))
                 # What merging cannot spoil, splitting cannot mend; else a finer release may hold.
                 hopeless = self.task.merge_closed(criterion) or verdict.measured is None
                 if not verdict.holds and (hopeless or verdict.beyond_mending):
                     yield criterion, verdict
         for release_wide in self.task.by_release:
             for attribute in self.task.about(release_wide):
-                root = self._parts(everybody, whole, attribute)
-                self._in_turn.append(Judged(release_wide, attribute, release_wide.start(root)))
+                state = release_wide.start(parts(attribute))
+                self._in_turn.append(Judged(release_wide, attribute, state))
 
 
 def _each(counted: Domain | Sets) -> tuple[Ints, Codes, int]:

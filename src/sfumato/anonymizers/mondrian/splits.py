@@ -326,17 +326,11 @@ def cells(
 
 @kernel
 def companions(
-    part: Codes,
-    place: Codes,
-    parts: Codes,
-    kept: Codes,
-    begins: Ints,
-    row: Codes,
-    person: Codes,
+    part: Codes, place: Codes, parts: Codes, kept: Codes, begins: Ints, person: Codes
 ) -> tuple[Ints, Codes, Codes]:
     """Rows of which the person has others in the same part, by the node that a part becomes.
 
-    `kept` is that node, -1: none; `place` is where a row goes.
+    `kept` is that node, -1: none; `part` is the part of each of the rows, `place` where it goes.
     """
     total = most = 0
     for node in kept:
@@ -358,21 +352,21 @@ def companions(
             while begin < last:
                 end = begin
                 while end < last and person[end] == person[begin]:
-                    here[part[row[end]]] += 1
+                    here[part[end]] += 1
                     end += 1
                 for entry in range(begin, end):
-                    where = part[row[entry]]
+                    where = part[entry]
                     to = kept[first_part + where]
                     if here[where] < 2 or to < 0:
                         continue
                     if filling:
-                        out_row[filled[to]] = place[row[entry]]
+                        out_row[filled[to]] = place[entry]
                         out_person[filled[to]] = person[entry]
                         filled[to] += 1
                     else:
                         ends[to + 1] += 1
                 for entry in range(begin, end):
-                    here[part[row[entry]]] = 0
+                    here[part[entry]] = 0
                 begin = end
             first_part += parts[node]
     return ends, out_row, out_person
@@ -380,18 +374,19 @@ def companions(
 
 @kernel
 def repeated(
-    part: Codes,
+    slot: Codes | Ints,
     parts: Codes,
     nodes: Ints,
-    value: Codes,
     indptr: Ints,
     indices: Codes,
     width: int,
     begins: Ints,
-    row: Codes,
     person: Codes,
 ) -> Ints:
-    """How many rows of each cell of a part and a value are not the first of their person there."""
+    """How many rows of each cell of a part and a value are not the first of their person there.
+
+    `slot` is the part of each row, times `width`, and its value.
+    """
     again = np.zeros(len(indices), np.int64)
     most = 1
     for many in parts:
@@ -408,9 +403,9 @@ def repeated(
         for entry in range(begin, end):
             if entry == begin or person[entry] != person[entry - 1]:
                 who += 1
-            slot = part[row[entry]] * width + value[row[entry]]
-            if met[slot] == who:
-                again[cell_of[slot]] += 1
-            met[slot] = who
+            at_slot = slot[entry]
+            if met[at_slot] == who:
+                again[cell_of[at_slot]] += 1
+            met[at_slot] = who
         first_part += parts[at]
     return again

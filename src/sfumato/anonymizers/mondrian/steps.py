@@ -375,41 +375,32 @@ def sides(
 
 @compiled_for_many("splits")
 def companions(
-    part: Codes,
-    place: Codes,
-    parts: Codes,
-    kept: Codes,
-    begins: Ints,
-    row: Codes,
-    person: Codes,
+    part: Codes, place: Codes, parts: Codes, kept: Codes, begins: Ints, person: Codes
 ) -> tuple[Ints, Codes, Codes]:
     """Rows of which the person has others in the same part, by the node that a part becomes."""
     total = int(kept.max(initial=-1)) + 1
-    node = kept[offsets_of(parts)[rows_of(begins)] + part[row]].astype(np.int64)
+    node = kept[offsets_of(parts)[rows_of(begins)] + part].astype(np.int64)
     key = np.where(node < 0, -1, node * (int(person.max(initial=0)) + 1) + person)
     _, number, many = np.unique(key, return_inverse=True, return_counts=True)
     several = np.flatnonzero((many[number] > 1) & (node >= 0))
     several = several[in_order(key[several])]
-    return tallied_offsets(node[several], total), place[row[several]], person[several]
+    return tallied_offsets(node[several], total), place[several], person[several]
 
 
 @compiled_for_many("splits")
 def repeated(
-    part: Codes,
+    slot: Codes | Ints,
     parts: Codes,
     nodes: Ints,
-    value: Codes,
     indptr: Ints,
     indices: Codes,
     width: int,
     begins: Ints,
-    row: Codes,
     person: Codes,
 ) -> Ints:
     """How many rows of each cell of a part and a value are not the first of their person there."""
     entries, node = _rows(begins[nodes], begins[nodes + 1])
-    rows = row[entries]
-    cell = (offsets_of(parts)[node] + part[rows]) * width + value[rows]
+    cell = offsets_of(parts)[node] * width + slot[entries]
     key = cell * (int(person.max(initial=0)) + 1) + person[entries]
     first = np.unique(key, return_index=True)[1]
     again = np.delete(cell, first)

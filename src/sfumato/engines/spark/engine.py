@@ -114,7 +114,7 @@ class Spark:
         with translated("the table", f"a table of {table.num_rows} rows"):
             more = self._own(to_spark(self._session, table))
             _keep(more, large=True)
-            whole = functools.reduce(lambda one, other: one.union(other), [*before, more])
+            whole = functools.reduce(lambda left, right: left.union(right), [*before, more])
         self._view(name, self._own(whole), [*before, more])
 
     def drop(self, name: str) -> None:

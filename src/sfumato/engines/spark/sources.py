@@ -83,8 +83,8 @@ def read_text(session: SparkSession, file: TextFile, uri: str) -> tuple[DataFram
     )
     if text_file["doubtful"]:
         expected = read_by_duckdb(file)  # first: it names the line that is wrong
-        ours = frame.selectExpr(*_figures(columns)).toArrow()
-        if list(ours.to_pylist()[0].values()) != expected:
+        figures = frame.selectExpr(*_figures(columns)).toArrow()
+        if list(figures.to_pylist()[0].values()) != expected:
             raise InputError(
                 f"{file.path.name} has quotation marks, spaces or line breaks that Spark reads "
                 f"differently{_FIX}"
@@ -137,13 +137,13 @@ def _look(session: SparkSession, file: TextFile, uri: str) -> dict[str, Any]:
     )
 
 
-def _check(file: TextFile, found: dict[str, Any]) -> None:
+def _check(file: TextFile, figures: dict[str, Any]) -> None:
     name = file.path.name
-    if found["coded"]:
+    if figures["coded"]:
         raise InputError(f"{name} is not UTF-8 text; convert it to UTF-8 first")
-    if found["binary"]:
+    if figures["binary"]:
         raise InputError(f"{name} is not a text file; give CSV, Parquet or Arrow")
-    empty = found["spaces"] + (found["blank"] if len(file.columns) == 1 else 0)
+    empty = figures["spaces"] + (figures["blank"] if len(file.columns) == 1 else 0)
     if empty:
         raise InputError(
             f"{name} has {empty} line(s) without a character, which Spark would leave out{_FIX}"
@@ -240,23 +240,23 @@ def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None
     partition_columns = [] if parts.folder is None else partition_values(parts.folder, parts.files)
     values = list(dict.fromkeys(tuple(values.items()) for values in partition_columns)) or [()]
     frames = []
-    for one in values:
+    for partition in values:
         files = [
             file
-            for file, other in zip(
+            for file, file_partition in zip(
                 parts.files, partition_columns or [{}] * len(parts.files), strict=True
             )
-            if dict(one) == other
+            if dict(partition) == file_partition
         ]
         frame = reader.read.option("recursiveFileLookup", True).parquet(*map(_address, files))
         # As text: 01301 is not the number that Spark would make of it.
-        more = [functions.lit(value).cast("string") for _, value in one]
+        more = [functions.lit(value).cast("string") for _, value in partition]
         places = [f"c{place}" for place in range(len(frame.columns))]
         frames.append((frame.columns, frame.toDF(*places).select(*places, *more)))
     columns = [*frames[0][0], *(name for name, _ in values[0])]
     if any(names != frames[0][0] for names, _ in frames):
         raise _different_columns(parts)
-    whole = functools.reduce(lambda one, other: one.union(other), [frame for _, frame in frames])
+    whole = functools.reduce(lambda left, right: left.union(right), [frame for _, frame in frames])
     opened = _chosen(whole, columns, needed, parts.label)
     opened = replace(opened, form=parquet_form(parts.files[0]), rows=rows)
     if reader is session:

@@ -50,63 +50,63 @@ def plain() -> Fit:
     return Fit(Suppression(), "the value or *", "categorical")
 
 
-def fit_quasi(found: Profile) -> Fit:
+def fit_quasi(column: Profile) -> Fit:
     """How a quasi-identifier may be coarsened."""
-    topic = found.topic.name if found.topic else ""
-    codes = are_codes(found)
-    declared = "categorical" if codes or found.mixed else None
-    if topic == "zip code" and any(c.isdigit() for text in found.texts for c in text):
+    topic = column.topic.name if column.topic else ""
+    codes = are_codes(column)
+    declared = "categorical" if codes or column.mixed else None
+    if topic == "zip code" and any(c.isdigit() for text in column.texts for c in text):
         return Fit(Masking(), "13053, 1305*, 130**: neighbouring codes share their beginning")
-    if found.what == "numeric" and not codes:
-        ranges = _ranges(found, 15)
+    if column.kind == "numeric" and not codes:
+        ranges = _ranges(column, 15)
         return Fit(ranges, _told(ranges)) if ranges else Fit(Suppression(), "the number or *")
-    if found.what == "date":
-        spans = date_periods(found)
+    if column.kind == "date":
+        spans = date_periods(column)
         return Fit(spans, f"a date, then its {', '.join(spans.units)}")
-    if found.what == "text" and is_foreign_date(found.texts):
+    if column.kind == "text" and is_foreign_date(column.texts):
         return Fit(
             Suppression(), "the date or *; written 2024-05-31 it could become a month or year"
         )
-    if are_icd10(found):
+    if are_icd10(column):
         return Fit(Icd10(), "ICD-10: the code, its category, block and chapter")
-    if found.distinct > 12 and not found.mixed and is_code(found.texts):
+    if column.distinct > 12 and not column.mixed and is_code(column.texts):
         return Fit(Masking(), "codes of one length: their tail is hidden step by step", declared)
-    if found.distinct <= FEW:
+    if column.distinct <= FEW:
         return Fit(Suppression(), "there is no half-way between so few values and *", declared)
     listed: tuple[str, ...] = ()
-    often = found.present >= _ROWS_PER_VALUE * found.distinct
-    if found.distinct <= MANY and often and found.longest <= MANY:
-        listed = tuple(sorted(found.domain.labels[: len(found.counts)], key=_in_order))
+    often = column.present >= _ROWS_PER_VALUE * column.distinct
+    if column.distinct <= MANY and often and column.longest <= MANY:
+        listed = tuple(sorted(column.domain.labels[: len(column.counts)], key=_in_order))
     why = "cut in the order of its values, until you sort them into a tree"
     return Fit(None, why, declared, None, listed)
 
 
-def are_icd10(found: Profile) -> bool:
+def are_icd10(column: Profile) -> bool:
     """Codes of diseases: by their form, if some have a point or the name is about health."""
-    if found.what != "text" or found.distinct < FEW:
+    if column.kind != "text" or column.distinct < FEW:
         return False
-    about = found.topic is not None and found.topic.name == "health"
-    pointed = about or any(text[3:4] == "." for text in found.texts)
-    return pointed and all(category_of(text) for text in found.texts)
+    about = column.topic is not None and column.topic.name == "health"
+    pointed = about or any(text[3:4] == "." for text in column.texts)
+    return pointed and all(category_of(text) for text in column.texts)
 
 
 def _in_order(label: str) -> tuple[float, str]:
     return (float(label), "") if label.isdecimal() else (math.inf, label)
 
 
-def fit_sensitive(found: Profile) -> Fit:
+def fit_sensitive(column: Profile) -> Fit:
     """At which detail a sensitive column is judged and published."""
-    if found.what == "list":
+    if column.kind == "list":
         return Fit(None)
-    if found.what == "numeric" and not are_codes(found):
-        ranges = _ranges(found, 12)
+    if column.kind == "numeric" and not are_codes(column):
+        ranges = _ranges(column, 12)
         if ranges is not None:
             ranges = replace(ranges, widths=ranges.widths[:2])
             return Fit(ranges, f"judged and published in {_told(ranges)}", None, 1)
-    if are_icd10(found):
+    if are_icd10(column):
         why = "ICD-10: a level in [schema.levels] would publish the category (1), block or chapter"
         return Fit(Icd10(), why)
-    return Fit(None, "", "categorical" if found.mixed or are_codes(found) else None)
+    return Fit(None, "", "categorical" if column.mixed or are_codes(column) else None)
 
 
 def _told(ranges: Intervals) -> str:
@@ -117,20 +117,20 @@ def _told(ranges: Intervals) -> str:
     return f"ranges of {widths}" + (f"; {' and '.join(tails)}, as they are few" if tails else "")
 
 
-def _ranges(found: Profile, parts: int) -> Intervals | None:
+def _ranges(column: Profile, parts: int) -> Intervals | None:
     """About `parts` ranges over the bulk of the values, doubling; sparse tails in one label."""
-    numbers = found.numbers
+    numbers = column.numbers
     if not np.isfinite(numbers).all():
         return None
-    upto = np.cumsum(found.counts) / found.counts.sum()
-    tail = _tail(found)
+    upto = np.cumsum(column.counts) / column.counts.sum()
+    tail = _tail(column)
     low, high = _at(numbers, upto, tail), _at(numbers, upto, 1 - tail)
     if low == high:
         low, high = float(numbers[0]), float(numbers[-1])
     width = round_width((high - low) / parts)
-    if found.topic and found.topic.name == "age" and high - low > 20:
+    if column.topic and column.topic.name == "age" and high - low > 20:
         width = 5
-    if found.integral:
+    if column.integral:
         width = max(width, 2)
     widths = [width]
     while len(widths) < 4 and widths[-1] * 2.5 < high - low:
@@ -139,9 +139,9 @@ def _ranges(found: Profile, parts: int) -> Intervals | None:
     return Intervals(tuple(_clean(width) for width in widths), top=top, bottom=bottom)
 
 
-def _tail(found: Profile) -> float:
+def _tail(column: Profile) -> float:
     """The share of people a tail must hold: five at least, of a small table more than `TAIL`."""
-    return min(max(TAIL, 5 / max(int(found.counts.sum()), 1)), 0.05)
+    return min(max(TAIL, 5 / max(int(column.counts.sum()), 1)), 0.05)
 
 
 def _at(numbers: np.ndarray[Any, Any], upto: np.ndarray[Any, Any], share: float) -> float:
@@ -176,12 +176,12 @@ def _clean(number: float) -> Number:
     return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded
 
 
-def date_periods(found: Profile) -> Dates:
+def date_periods(column: Profile) -> Dates:
     """Months to years or decades of dates, years that few have together; of moments days first.
 
     Where all lie within some months, weeks and what is made of whole weeks.
     """
-    days = [value for value in found.values if isinstance(value, dt.date)]
+    days = [value for value in column.values if isinstance(value, dt.date)]
     years = np.array([day.year for day in days])
     units: tuple[Period, ...] = ("month", "quarter", "year")
     if days[-1].toordinal() - days[0].toordinal() < _FEW_MONTHS:
@@ -190,8 +190,8 @@ def date_periods(found: Profile) -> Dates:
         units = ("day", *units)
     if years[-1] - years[0] < 15:
         return Dates(units)
-    upto = np.cumsum(found.counts) / found.counts.sum()
-    tail = _tail(found)
+    upto = np.cumsum(column.counts) / column.counts.sum()
+    tail = _tail(column)
     first, last = int(_at(years, upto, tail)), int(_at(years, upto, 1 - tail))
     bottom = first + 1 if years[0] < first else None
     top = last if years[-1] > last else None
@@ -231,7 +231,7 @@ def adversary_block(
     sensitive: dict[str, tuple[RoleGuess, Fit]], rows: int
 ) -> tuple[str, tuple[str, ...], list[str]] | None:
     """What it is, advice on its keys, its lines; about the first column with one value a person."""
-    single = [name for name, (guess, _) in sensitive.items() if guess.profile.what != "list"]
+    single = [name for name, (guess, _) in sensitive.items() if guess.profile.kind != "list"]
     if not single:
         return None
     adversary = f'{{ shape = "table", stubbornness = {max(rows, 1)} }}'
@@ -275,7 +275,7 @@ def bounds(
     """
     listed = [_indistinguishable(k, unlinked=unlinked)]
     for name, (guess, fit) in sensitive.items():
-        if guess.profile.what == "list" or name in several:
+        if guess.profile.kind == "list" or name in several:
             continue  # people have several values: the criteria below are defined for one
         kinds = {bound.keys["kind"] for bound in listed}
         listed += _of(name, guess, fit, kinds)
@@ -300,13 +300,13 @@ def _indistinguishable(k: int, *, unlinked: bool) -> DraftedBound:
     return DraftedBound({"kind": "k-anonymity", "k": k}, why)
 
 
-def _of(name: str, found: RoleGuess, fit: Fit, told: set[object]) -> list[DraftedBound]:
-    shares = _shares(found, fit)
+def _of(name: str, guess: RoleGuess, fit: Fit, explained_kinds: set[object]) -> list[DraftedBound]:
+    shares = _shares(guess, fit)
     l = _diversity(shares)  # noqa: E741 (the literature's letter)
     listed = []
     if l > 1:
         why = f"Every group shows at least {l} different values"
-        if "distinct-diversity" not in told:
+        if "distinct-diversity" not in explained_kinds:
             why += (
                 ": to find her group is not to find her value. Raise l if the release allows it; "
                 "it cannot exceed the number of values"
@@ -314,7 +314,7 @@ def _of(name: str, found: RoleGuess, fit: Fit, told: set[object]) -> list[Drafte
         keys: dict[str, object] = {"kind": "distinct-diversity", "l": l}
         listed.append(DraftedBound({**keys, "sensitive": name}, f"{why}."))
     why = "No group's values are distributed very differently from everybody's"
-    if "t-closeness" not in told:
+    if "t-closeness" not in explained_kinds:
         why += (
             ", so being in it says little. 0 allows no difference, 1 any; "
             f"{T} is common, 0.1 strict, 0.4 lenient"
@@ -322,7 +322,7 @@ def _of(name: str, found: RoleGuess, fit: Fit, told: set[object]) -> list[Drafte
     if l < 2:
         why += f". Diversity is not asked for: {_undiverse(shares)}"
     keys = {"kind": "t-closeness", "t": T, "sensitive": name}
-    if found.profile.domain.is_ordered and fit.declared is None:
+    if guess.profile.domain.is_ordered and fit.declared is None:
         keys["distance"] = "ordered"
     return [*listed, DraftedBound(keys, f"{why}.")]
 
@@ -349,16 +349,16 @@ def _undiverse(shares: list[float]) -> str:
     )
 
 
-def _shares(found: RoleGuess, fit: Fit) -> list[float]:
+def _shares(guess: RoleGuess, fit: Fit) -> list[float]:
     """The shares of the values as they are judged, commonest first; NULL and codes are values."""
-    counts = found.profile.counts.astype(np.float64)
+    counts = guess.profile.counts.astype(np.float64)
     if fit.level is not None and isinstance(fit.hierarchy, Intervals):
         ranges = fit.hierarchy
-        numbers = found.profile.domain.numbers()[: len(counts)]
+        numbers = guess.profile.domain.numbers()[: len(counts)]
         cut = np.clip(numbers, _or(ranges.bottom, -np.inf), _or(ranges.top, np.inf))
         _, place = np.unique(np.floor(cut / ranges.widths[fit.level - 1]), return_inverse=True)
         counts = np.bincount(place, weights=counts).astype(np.float64)
-    counts = np.append(counts, [*found.profile.coded, found.profile.missing])
+    counts = np.append(counts, [*guess.profile.coded, guess.profile.missing])
     counts = counts[counts > 0]
     ranked = np.sort(counts)[::-1] / max(float(counts.sum()), 1.0)
     return [float(share) for share in ranked]

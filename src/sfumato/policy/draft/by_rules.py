@@ -53,22 +53,22 @@ class DraftRules:
 
     rules: RuleSet | None = None
 
-    def withheld(self, found: Profile) -> str:
+    def withheld(self, column: Profile) -> str:
         """Why a column stays at home; empty if it does not."""
-        if isinstance(self.rules, PublicFile) and found.what == "list":
+        if isinstance(self.rules, PublicFile) and column.kind == "list":
             return _UNBOUNDED
         if not isinstance(self.rules, SafeHarbor):
             return ""
-        topic = found.topic.name if found.topic else ""
+        topic = column.topic.name if column.topic else ""
         if topic == "zip code" and not self.rules.people:
             return (
                 "without a table of people by ZIP code (--zip-population) every three digits count "
                 "as too few of them"
             )
-        if topic != "zip code" and is_small_place(found.name):
+        if topic != "zip code" and is_small_place(column.name):
             return "a place smaller than a state, 45 CFR 164.514(b)(2)(i)(B)"
-        foreign = found.what == "text" and is_foreign_date(found.texts)
-        if foreign or is_part_of_date(found.name):
+        foreign = column.kind == "text" and is_foreign_date(column.texts)
+        if foreign or is_part_of_date(column.name):
             return "finer than a year, 45 CFR 164.514(b)(2)(i)(C)"
         return ""
 
@@ -89,28 +89,28 @@ class DraftRules:
             if guesses[name].role == "sensitive":
                 guesses[name] = replace(guesses[name], role="none", why=_UNBOUNDED, question="")
 
-    def _in_part(self, found: Profile) -> bool:
+    def _in_part(self, column: Profile) -> bool:
         """Whether a column may be published by its year, or with the oldest together, only."""
-        aged = found.what == "numeric" and bool(subjects_of(found.name) & {"age", "birth"})
-        return isinstance(self.rules, SafeHarbor) and (aged or found.what == "date")
+        aged = column.kind == "numeric" and bool(subjects_of(column.name) & {"age", "birth"})
+        return isinstance(self.rules, SafeHarbor) and (aged or column.kind == "date")
 
-    def fit(self, found: Profile, fit: Fit) -> Fit:
+    def fit(self, column: Profile, fit: Fit) -> Fit:
         """How a quasi-identifier is coarsened, at least as far as the rules ask."""
         if not isinstance(self.rules, SafeHarbor):
             return fit
-        topic, about = found.topic.name if found.topic else "", subjects_of(found.name)
+        topic, about = column.topic.name if column.topic else "", subjects_of(column.name)
         last = self.rules.as_of - OLDEST + 1  # who was born before it is 90 or older
         if topic == "zip code":
-            seen = sorted({text[:3] for text in map(str, found.values)})
+            seen = sorted({text[:3] for text in map(str, column.values)})
             shown = tuple(digits for digits in seen if self.rules.populous(digits))
             why = "three digits where more than 20,000 people live, else 000"
             return Fit(Zip3(shown), why, "categorical", finest=1)
-        if found.what == "date":
+        if column.kind == "date":
             born = last if "birth" in about else None
             return Fit(Dates(("year", "decade"), bottom=born), "its year, then decade", finest=1)
-        if found.what == "numeric" and "age" in about:
+        if column.kind == "numeric" and "age" in about:
             return Fit(Intervals((5, 10, 20, 40), top=OLDEST), "90 and over together", finest=1)
-        if found.what == "numeric" and "birth" in about:
+        if column.kind == "numeric" and "birth" in about:
             return Fit(Intervals((5, 10, 20), bottom=last), "the oldest together", finest=1)
         return fit
 
@@ -128,7 +128,7 @@ class DraftRules:
             listed += [
                 _outside(name, rows)
                 for name, (guess, _) in sensitive.items()
-                if name not in several and guess.profile.what != "list"
+                if name not in several and guess.profile.kind != "list"
             ]
         return listed
 

@@ -257,7 +257,7 @@ def change_reading(
     schema = _schema_of(edit)
     for name, profile in after.items():
         role = role_in(schema, name)
-        same = name in before and before[name].what == profile.what
+        same = name in before and before[name].kind == profile.kind
         if role not in ("quasi", "sensitive") or same:
             continue
         for table in ("hierarchies", "domains", "levels", "units", "limits"):

@@ -113,8 +113,10 @@ def _distinct(sample: Sample, names: list[str]) -> dict[str, pa.Array]:
     distinct = sample.engine.fetch(f"{select(listed, table)} GROUP BY GROUPING SETS ({sets})")
     values = {}
     for place, name in enumerate(names):
-        mine = distinct.filter(pc.equal(distinct.column(f"g{place}"), 0)).column(f"v{place}")
-        array = mine.combine_chunks()
+        column_values = distinct.filter(pc.equal(distinct.column(f"g{place}"), 0)).column(
+            f"v{place}"
+        )
+        array = column_values.combine_chunks()
         values[name] = pc.list_flatten(array) if is_list(sample.source, name) else array
     return values
 
@@ -258,8 +260,10 @@ def draft_of(examined: Examined, asked: DraftRules = NO_RULES) -> Draft:
     questions += [OwnersQuestion(note) for note in registered.notes]
     written = _written(registered, examined.reading).given_fields()
 
-    def page(tried: Rehearsal, told: Sequence[OwnersQuestion]) -> str:
-        return write(sample, roles, written, [question.text for question in told], tried, asked)
+    def page(tried: Rehearsal, open_questions: Sequence[OwnersQuestion]) -> str:
+        return write(
+            sample, roles, written, [question.text for question in open_questions], tried, asked
+        )
 
     tried = rehearse(sample, roles, Draft(page(Rehearsal(), questions), ()).policy)
     questions = [*map(OwnersQuestion, tried.questions), *questions]
@@ -278,10 +282,10 @@ def _scanned(sample: Sample, roles: Roles) -> Roles:
             continue
         kind = sample.source.types[name]
         column = ColumnCells(name, "", kind, sample.engine, sample.source)
-        told = (
+        question = (
             f"{FREE_TEXT_ASKED} ({FreeText.of(column, naming).told}). To publish it all the same "
         )
-        others[name] = replace(guess, question=f"{told}list it in keep and in insist")
+        others[name] = replace(guess, question=f"{question}list it in keep and in insist")
         column.forget()
     return replace(roles, others=others)
 
@@ -300,35 +304,37 @@ def _check_glued(registered: Source, profiles: list[Profile]) -> None:
 def _written(registered: Source, reading: Reading) -> Reading:
     """What the policy is to say of how its file is written, where that is not plain to see."""
     form = registered.form
-    said = reading.about("file")
+    stated = reading.about("file")
     if not registered.untyped:
-        return said
+        return stated
     plain = FileForm()
-    found = Reading(
+    detected = Reading(
         delimiter=form.delimiter if form.delimiter != plain.delimiter else None,
         decimal=form.decimal if form.decimal != plain.decimal else None,
         encoding=None if form.encoding in ("utf-8", "utf-8-sig") else form.encoding,
         dates=form.dates,
     )
-    return said.over(found)
+    return stated.over(detected)
 
 
-def _marked(found: Mapping[str, Sequence[str]]) -> list[OwnersQuestion]:
+def _marked(marks_by_column: Mapping[str, Sequence[str]]) -> list[OwnersQuestion]:
     """That marks are taken for no value, where nobody said so."""
-    if not found:
+    if not marks_by_column:
         return []
-    each = tuple(dict.fromkeys(mark for some in found.values() for mark in some))
-    told = (
-        f"{', '.join(map(toml_value, found))}: {', '.join(map(toml_value, each))} is read as no "
-        "value ([read] missing). Strike out what is a value of its own"
+    marks = tuple(
+        dict.fromkeys(mark for column_marks in marks_by_column.values() for mark in column_marks)
     )
-    return [OwnersQuestion(told, "missing", tuple(found), each)]
+    question = (
+        f"{', '.join(map(toml_value, marks_by_column))}: {', '.join(map(toml_value, marks))} "
+        "is read as no value ([read] missing). Strike out what is a value of its own"
+    )
+    return [OwnersQuestion(question, "missing", tuple(marks_by_column), marks)]
 
 
-def _coded(found: Mapping[str, Sequence[str]]) -> list[OwnersQuestion]:
+def _coded(codes_by_column: Mapping[str, Sequence[str]]) -> list[OwnersQuestion]:
     """That words are taken for codes among numbers, where nobody said so."""
     together: dict[tuple[str, ...], list[str]] = {}
-    for name, codes in found.items():
+    for name, codes in codes_by_column.items():
         together.setdefault(tuple(codes), []).append(name)
     return [
         OwnersQuestion(
@@ -357,15 +363,15 @@ def _questions(roles: Roles, doubted: list[str]) -> list[OwnersQuestion]:
         for question, names in together.items()
     ]
     if not roles.sensitive:
-        told = "What must nobody learn? No column's name suggests it; name it in sensitive."
-        questions.insert(0, OwnersQuestion(told, "sensitive"))
+        question = "What must nobody learn? No column's name suggests it; name it in sensitive."
+        questions.insert(0, OwnersQuestion(question, "sensitive"))
     measured = [name for name in roles.quasi if name in roles.chosen.measured]
     if measured and len(roles.quasi) > 1:
-        told = (
+        question = (
             f"{_listed(measured)}: a quasi-identifier because it singles people out, not for its "
             "name. Strike it out if no outsider can know it, or the release does not need it"
         )
-        questions.append(OwnersQuestion(told, "role", tuple(measured)))
+        questions.append(OwnersQuestion(question, "role", tuple(measured)))
     return questions
 
 

@@ -186,7 +186,7 @@ def missing_marks(profiles: Sequence[Profile]) -> dict[str, list[str]]:
         marks = [value for value in counts if isinstance(value, str)]
         marks = [value for value in marks if value.strip() in MISSING_MARKS]
         few = 2 * sum(counts[mark] for mark in marks) < profile.present
-        if marks and few and profile.what == "text":
+        if marks and few and profile.kind == "text":
             marked[profile.name] = sorted({mark.strip() for mark in marks})
     return marked
 
@@ -199,7 +199,7 @@ def special_codes(profiles: Sequence[Profile]) -> dict[str, list[str]]:
     """The columns of numbers or dates with a few words among them, each in several rows."""
     coded = {}
     for profile in profiles:
-        if profile.what != "text":
+        if profile.kind != "text":
             continue
         texts = [str(value).strip() for value in profile.values]
         rows = list(zip(texts, profile.counts.tolist(), strict=True))
@@ -232,80 +232,80 @@ class RoleGuess:
         return self.profile.name
 
 
-def are_codes(found: Profile) -> bool:
+def are_codes(column: Profile) -> bool:
     """Whole numbers that stand for categories: race 3 does not lie between races 2 and 4."""
-    if not found.integral or counts_something(found.name):
+    if not column.integral or counts_something(column.name):
         return False
-    topic = found.topic.name if found.topic else ""
+    topic = column.topic.name if column.topic else ""
     if topic in _CODED_TOPICS:
         return True
-    return found.distinct <= 12 and topic not in ("age", "birth")
+    return column.distinct <= 12 and topic not in ("age", "birth")
 
 
-def guess(found: Profile) -> RoleGuess:
+def guess(column: Profile) -> RoleGuess:
     """The role of a column looked at alone."""
     for rule in (_says_nothing, _names_directly, _numbers_people, _unique, _sensitive, _known):
-        decided = rule(found)
+        decided = rule(column)
         if decided is not None:
             return decided
-    return _rest(found)
+    return _rest(column)
 
 
-def _says_nothing(found: Profile) -> RoleGuess | None:
-    if found.what == "unusable":
-        return RoleGuess(found, "none", "its type can be no category, number or date")
-    if found.present == 0:
-        return RoleGuess(found, "none", "it is empty")
-    if found.distinct == 1 and found.missing == 0:
-        return RoleGuess(found, "none", "it has the same value in every row")
+def _says_nothing(column: Profile) -> RoleGuess | None:
+    if column.kind == "unusable":
+        return RoleGuess(column, "none", "its type can be no category, number or date")
+    if column.present == 0:
+        return RoleGuess(column, "none", "it is empty")
+    if column.distinct == 1 and column.missing == 0:
+        return RoleGuess(column, "none", "it has the same value in every row")
     return None
 
 
-def _names_directly(found: Profile) -> RoleGuess | None:
+def _names_directly(column: Profile) -> RoleGuess | None:
     """Mail addresses, cards, names, ...: by values, or by name if the values may be such."""
-    tested = found.what == "text" or (found.integral and found.longest >= 9)
-    pattern = pattern_of(found.texts, found.share) if tested and not found.mixed else None
-    if found.what != "list" and (_names_people(found) or (pattern and pattern.official)):
-        decided = _id(found)
+    tested = column.kind == "text" or (column.integral and column.longest >= 9)
+    pattern = pattern_of(column.texts, column.share) if tested and not column.mixed else None
+    if column.kind != "list" and (_names_people(column) or (pattern and pattern.official)):
+        decided = _id(column)
         if decided is not None:
             return decided
-    if pattern is not None and not (pattern.name == PHONES and _is_a_key(found)):
-        return RoleGuess(found, "identifiers", f"its values look like {pattern.name}")
-    flag = found.what == "boolean" or found.distinct <= 3
-    if found.says == "identifier" and found.topic and not flag and found.what != "list":
-        return RoleGuess(found, "identifiers", f"its name says {found.topic.name}")
+    if pattern is not None and not (pattern.name == PHONES and _is_a_key(column)):
+        return RoleGuess(column, "identifiers", f"its values look like {pattern.name}")
+    flag = column.kind == "boolean" or column.distinct <= 3
+    if column.says == "identifier" and column.topic and not flag and column.kind != "list":
+        return RoleGuess(column, "identifiers", f"its name says {column.topic.name}")
     return None
 
 
-def _names_people(found: Profile) -> bool:
-    return found.topic is not None and (found.says == "person" or found.topic.name == OFFICIAL)
+def _names_people(column: Profile) -> bool:
+    return column.topic is not None and (column.says == "person" or column.topic.name == OFFICIAL)
 
 
-def _is_a_key(found: Profile) -> bool:
+def _is_a_key(column: Profile) -> bool:
     """Digits of one length: a number somebody was given, unless the name says it can be dialled."""
-    return is_key(found.texts) and not (found.topic and found.says == "identifier")
+    return is_key(column.texts) and not (column.topic and column.says == "identifier")
 
 
-def _numbers_people(found: Profile) -> RoleGuess | None:
+def _numbers_people(column: Profile) -> RoleGuess | None:
     """Columns about rows and people rather than about what a person is like."""
-    if found.what in ("list", "boolean", "date"):
+    if column.kind in ("list", "boolean", "date"):
         return None
-    if found.says in ("person", "id"):
-        return _id(found)
-    if found.says == "household":
-        return _household(found)
-    numeric = found.what == "numeric" and found.distinct > 2 and found.numbers[0] >= 0
-    if found.says == "weight" and numeric:
+    if column.says in ("person", "id"):
+        return _id(column)
+    if column.says == "household":
+        return _household(column)
+    numeric = column.kind == "numeric" and column.distinct > 2 and column.numbers[0] >= 0
+    if column.says == "weight" and numeric:
         return RoleGuess(
-            found,
+            column,
             "weight",
             "a survey weight by its name: the people of the population a record stands for",
             "a survey weight? Then say weight = ... (one column). Published it is only with "
             'publish_weight = "group", as the mean of each group',
         )
-    if found.says == "count" and numeric and found.integral:
+    if column.says == "count" and numeric and column.integral:
         return RoleGuess(
-            found,
+            column,
             "count",
             "by its name the number of people a row stands for",
             "does a row stand for that many people? Then say count = ..., or k is wrong",
@@ -313,45 +313,47 @@ def _numbers_people(found: Profile) -> RoleGuess | None:
     return None
 
 
-def _id(found: Profile) -> RoleGuess | None:
-    if found.share >= NEARLY_ALL or (found.says == "id" and found.share >= UNIQUE):
-        return RoleGuess(found, "identifiers", "an id: nearly every row has its own")
-    if found.distinct <= 10 or found.share < 0.0005 or found.what in ("boolean", "date"):
+def _id(column: Profile) -> RoleGuess | None:
+    if column.share >= NEARLY_ALL or (column.says == "id" and column.share >= UNIQUE):
+        return RoleGuess(column, "identifiers", "an id: nearly every row has its own")
+    if column.distinct <= 10 or column.share < 0.0005 or column.kind in ("boolean", "date"):
         return None  # few values name no person
-    if found.says == "id":
-        return RoleGuess(found, "identifiers", f"an id that repeats: {rows_each(found)}", _REPEATS)
-    if found.topic and found.topic.bare and found.distinct <= MANY:
+    if column.says == "id":
+        return RoleGuess(
+            column, "identifiers", f"an id that repeats: {rows_each(column)}", _REPEATS
+        )
+    if column.topic and column.topic.bare and column.distinct <= MANY:
         return None  # subjects taught, clients served: categories
-    if found.missing:
-        asked = f"{_REPEATS}; {found.missing:,} rows lack it, so the draft counts rows"
-        return RoleGuess(found, "identifiers", f"an id that repeats: {rows_each(found)}", asked)
-    why = f"names the person: {rows_each(found)}, so rows are not people"
-    return RoleGuess(found, "person", why, asked_person(found))
+    if column.missing:
+        asked = f"{_REPEATS}; {column.missing:,} rows lack it, so the draft counts rows"
+        return RoleGuess(column, "identifiers", f"an id that repeats: {rows_each(column)}", asked)
+    why = f"names the person: {rows_each(column)}, so rows are not people"
+    return RoleGuess(column, "person", why, asked_person(column))
 
 
-def _household(found: Profile) -> RoleGuess | None:
+def _household(column: Profile) -> RoleGuess | None:
     """A number that the people of a household share; None where it tells of them, as a size does.
 
     Sizes and kinds of families are few, and each is had by many rows.
     """
-    few = found.distinct <= SEVERAL_ROWS and (counts_something(found.name) or _bare(found))
-    if found.share < _SHARED_BY or few or found.distinct < 2:
+    few = column.distinct <= SEVERAL_ROWS and (counts_something(column.name) or _bare(column))
+    if column.share < _SHARED_BY or few or column.distinct < 2:
         return None
-    if found.share >= NEARLY_ALL:
-        return RoleGuess(found, "identifiers", "an id: nearly every row has its own")
+    if column.share >= NEARLY_ALL:
+        return RoleGuess(column, "identifiers", "an id: nearly every row has its own")
     return RoleGuess(
-        found,
+        column,
         "identifiers",
-        f"names the household: {rows_each(found)}",
-        f"does it name a household, whose people share it ({rows_each(found)})? Whoever finds one "
+        f"names the household: {rows_each(column)}",
+        f"does it name a household, whose people share it ({rows_each(column)})? Whoever finds one "
         "of them finds the others, so it is not published, and k counts people; say household = "
-        f"{toml_value(found.name)} to have that risk told. If it names the person, say person = "
+        f"{toml_value(column.name)} to have that risk told. If it names the person, say person = "
         "...; if it tells something about people, list it in quasi.",
     )
 
 
-def _bare(found: Profile) -> bool:
-    return found.topic is not None and found.topic.bare
+def _bare(column: Profile) -> bool:
+    return column.topic is not None and column.topic.bare
 
 
 _REPEATS = (
@@ -360,55 +362,59 @@ _REPEATS = (
 )
 
 
-def rows_each(found: Profile) -> str:
-    return f"each value stands in {1 / found.share:.3g} rows on average"
+def rows_each(column: Profile) -> str:
+    return f"each value stands in {1 / column.share:.3g} rows on average"
 
 
-def asked_person(found: Profile) -> str:
+def asked_person(column: Profile) -> str:
     return (
-        f"does it name the person? Its values repeat ({rows_each(found)}), so until you answer k "
+        f"does it name the person? Its values repeat ({rows_each(column)}), so until you answer k "
         "counts its values, not rows. If it does not, list it in identifiers and strike out person."
     )
 
 
-def agreed_person(found: Profile, agreeing: list[str]) -> RoleGuess:
+def agreed_person(column: Profile, agreeing: list[str]) -> RoleGuess:
     """A column whose name says little, but whose rows agree as those of one person do."""
     listed = ", ".join(toml_value(name) for name in agreeing)
-    why = f"may name the person: {rows_each(found)}"
+    why = f"may name the person: {rows_each(column)}"
     if agreeing:
         why += f", and they agree in {listed}"
-    return RoleGuess(found, "person", why, asked_person(found))
+    return RoleGuess(column, "person", why, asked_person(column))
 
 
-def is_free_text(found: Profile) -> bool:
+def is_free_text(column: Profile) -> bool:
     """Sentences that were written for one person, by the same measure as an audit's."""
-    if found.what != "text":
+    if column.kind != "text":
         return False
-    words = sum(text.count(" ") + 1 for text in found.texts) / max(len(found.texts), 1)
-    alone = int((found.counts == 1).sum())
-    sizes = CellSizes(found.present, found.distinct, alone, words, found.longest)
-    return sizes.is_free_text or (found.longest > LONG and found.distinct > 20)
+    words = sum(text.count(" ") + 1 for text in column.texts) / max(len(column.texts), 1)
+    alone = int((column.counts == 1).sum())
+    sizes = CellSizes(column.present, column.distinct, alone, words, column.longest)
+    return sizes.is_free_text or (column.longest > LONG and column.distinct > 20)
 
 
-def _unique(found: Profile) -> RoleGuess | None:
-    if is_free_text(found):
-        return RoleGuess(found, "none", "free text, in which anything may stand", FREE_TEXT_ASKED)
-    if found.share < UNIQUE or found.present < SEVERAL_ROWS or found.says in ("sensitive", "quasi"):
+def _unique(column: Profile) -> RoleGuess | None:
+    if is_free_text(column):
+        return RoleGuess(column, "none", "free text, in which anything may stand", FREE_TEXT_ASKED)
+    if (
+        column.share < UNIQUE
+        or column.present < SEVERAL_ROWS
+        or column.says in ("sensitive", "quasi")
+    ):
         return None
-    if found.what == "text" and are_amounts(found.texts):
+    if column.kind == "text" and are_amounts(column.texts):
         return RoleGuess(
-            found,
+            column,
             "none",
             "amounts, which are read as text: most rows have their own value",
             "amounts that are read as text: written as plain numbers they could be cut into ranges",
         )
-    if found.what == "text":
-        return RoleGuess(found, "identifiers", "nearly every row has its own value")
-    if counts_something(found.name):
+    if column.kind == "text":
+        return RoleGuess(column, "identifiers", "nearly every row has its own value")
+    if counts_something(column.name):
         return None
-    if found.integral and found.present >= 2 * SEVERAL_ROWS:
+    if column.integral and column.present >= 2 * SEVERAL_ROWS:
         return RoleGuess(
-            found,
+            column,
             "identifiers",
             "whole numbers, nearly every row has its own",
             "a number of the row, or a measurement? It is dropped as if the former",
@@ -416,61 +422,61 @@ def _unique(found: Profile) -> RoleGuess | None:
     return None
 
 
-def _sensitive(found: Profile) -> RoleGuess | None:
-    if found.says != "sensitive" or found.topic is None or found.what == "date":
+def _sensitive(column: Profile) -> RoleGuess | None:
+    if column.says != "sensitive" or column.topic is None or column.kind == "date":
         return None
-    why = f"by its name about {found.topic.name}"
-    if found.mixed and found.distinct > MANY:
+    why = f"by its name about {column.topic.name}"
+    if column.mixed and column.distinct > MANY:
         return RoleGuess(
-            found,
+            column,
             "none",
-            f"{why}, but mixes numbers with text in {found.mixed:,} rows",
+            f"{why}, but mixes numbers with text in {column.mixed:,} rows",
             f"{why}, but some rows hold text among numbers, so it cannot be cut into ranges: name "
             "the text in codes or missing of [read], then list it as sensitive",
         )
-    few = found.distinct <= 2 * MANY or found.share <= 0.1
-    if found.what in ("numeric", "boolean", "list") or few:
-        asked = f"is it what nobody may learn? Guessed from the name: {found.topic.name}"
-        return RoleGuess(found, "sensitive", why, asked)
+    few = column.distinct <= 2 * MANY or column.share <= 0.1
+    if column.kind in ("numeric", "boolean", "list") or few:
+        asked = f"is it what nobody may learn? Guessed from the name: {column.topic.name}"
+        return RoleGuess(column, "sensitive", why, asked)
     return RoleGuess(
-        found,
+        column,
         "none",
-        f"{why}, but with {found.distinct:,} different values",
+        f"{why}, but with {column.distinct:,} different values",
         f"{why}, but nearly free text: group its values, then list it as sensitive",
     )
 
 
-def _known(found: Profile) -> RoleGuess | None:
+def _known(column: Profile) -> RoleGuess | None:
     """What neighbours, employers or registers know about a person."""
-    if found.what == "list":
+    if column.kind == "list":
         return None
-    if found.what == "date":
-        return RoleGuess(found, "known", "a date")
-    if found.what == "text" and is_foreign_date(found.texts):
+    if column.kind == "date":
+        return RoleGuess(column, "known", "a date")
+    if column.kind == "text" and is_foreign_date(column.texts):
         return RoleGuess(
-            found,
+            column,
             "known",
             "a date",
             FOREIGN_DATES,
         )
-    if found.says in ("quasi", "household") and found.topic:
-        return RoleGuess(found, "known", found.topic.name)
+    if column.says in ("quasi", "household") and column.topic:
+        return RoleGuess(column, "known", column.topic.name)
     return None
 
 
-def _rest(found: Profile) -> RoleGuess:
-    if found.what == "list":
-        return RoleGuess(found, "none", "a list", "a list of values: sensitive? It is left out")
-    few = found.distinct <= 20
-    if found.what == "text" and not few and (found.share > 0.2 or found.distinct > 1000):
+def _rest(column: Profile) -> RoleGuess:
+    if column.kind == "list":
+        return RoleGuess(column, "none", "a list", "a list of values: sensitive? It is left out")
+    few = column.distinct <= 20
+    if column.kind == "text" and not few and (column.share > 0.2 or column.distinct > 1000):
         return RoleGuess(
-            found, "none", f"{found.distinct:,} different texts, of which its name says nothing"
+            column, "none", f"{column.distinct:,} different texts, of which its name says nothing"
         )
-    if found.what == "numeric" and not few and found.share > 0.5:
+    if column.kind == "numeric" and not few and column.share > 0.5:
         return RoleGuess(
-            found,
+            column,
             "none",
             "a measurement: most rows have their own value. As sensitive it would be judged in "
             "ranges: give it a hierarchy and a level in [schema.levels]",
         )
-    return RoleGuess(found, "candidate", "")
+    return RoleGuess(column, "candidate", "")

@@ -152,16 +152,16 @@ def _where(roles: Roles) -> str:
     return f", measured in 1 of {one_in} (so more than in the whole table)" if one_in > 1 else ""
 
 
-def quasi_reason(found: RoleGuess, roles: Roles) -> str:
+def quasi_reason(guess: RoleGuess, roles: Roles) -> str:
     """Why a column is a quasi-identifier, and how far it singles people out."""
     chosen = roles.chosen
-    values = f"{found.profile.distinct:,} values"
+    values = f"{guess.profile.distinct:,} values"
     if len(chosen.columns) == 1:
-        return f"{found.why or 'stands in'}; {values}"
-    without = f"without it {_percent(roles.measured.without[found.name])} would be unique"
-    if found.name in chosen.measured:
+        return f"{guess.why or 'stands in'}; {values}"
+    without = f"without it {_percent(roles.measured.without[guess.name])} would be unique"
+    if guess.name in chosen.measured:
         return f"measured, not known by name; {values}; {without}"
-    return f"{found.why}; {values}; {without}"
+    return f"{guess.why}; {values}; {without}"
 
 
 def _list(key: str, entries: Iterable[tuple[RoleGuess, str]]) -> list[str]:
@@ -270,10 +270,10 @@ def _commented_limits(roles: Roles) -> list[str]:
     return [*note_lines(why), "# [schema.limits]", f"# {_key(named)} = {limit}"]
 
 
-def _hierarchy(name: str, found: RoleGuess, fit: Fit) -> list[str]:
+def _hierarchy(name: str, guess: RoleGuess, fit: Fit) -> list[str]:
     recipe = fit.hierarchy
     if recipe is None:
-        return _to_be_sorted(name, found, fit)
+        return _to_be_sorted(name, guess, fit)
     return [
         *note_lines(f"{fit.why[0].upper()}{fit.why[1:]}."),
         *recipe_lines(name, recipe.kind, recipe),
@@ -290,7 +290,7 @@ def recipe_lines(name: str, kind: str, recipe: Hierarchy | None = None) -> list[
     return lines
 
 
-def _to_be_sorted(name: str, found: RoleGuess, fit: Fit) -> list[str]:
+def _to_be_sorted(name: str, guess: RoleGuess, fit: Fit) -> list[str]:
     """A column of categories without a hierarchy, and how it may get one."""
     if not fit.why:
         return []
@@ -299,7 +299,7 @@ def _to_be_sorted(name: str, found: RoleGuess, fit: Fit) -> list[str]:
     if fit.values:
         lines += [f"# [schema.hierarchies.{_key(name)}.paths]"]
         lines += [f'# {toml_value(value)} = ["fill me in"]' for value in fit.values]
-    elif found.profile.distinct > 12:
+    elif guess.profile.distinct > 12:
         lines += [f"# file = {toml_value(_file(name))}"]
         lines += note_lines("The file has a line value;label;coarser label for each value.")
     return lines
@@ -329,7 +329,7 @@ def _require(sample: Sample, roles: Roles, tried: Rehearsal, asked: DraftRules) 
             why += f" It could not be judged when the draft was tried: {tried.refused[bound.about]}"
             lines = [f"# {line}" for line in lines]
         written.append([*note_lines(why), *lines])
-    listed = [n for n, (g, _) in roles.sensitive.items() if g.profile.what == "list"]
+    listed = [n for n, (g, _) in roles.sensitive.items() if g.profile.kind == "list"]
     names = [toml_value(n) for n in roles.sensitive if n in roles.several or n in listed]
     if names:
         written[0] += note_lines(

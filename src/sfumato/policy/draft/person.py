@@ -41,33 +41,33 @@ class Several:
 
 def find_person(sample: Sample, guesses: dict[str, RoleGuess]) -> None:
     """Give one column the role `person` if any deserves it; the others stay identifiers."""
-    said = [guess for guess in guesses.values() if guess.role == "person"]
-    said.sort(key=lambda found: found.profile.says != "person")
-    if not said:
+    keys = [guess for guess in guesses.values() if guess.role == "person"]
+    keys.sort(key=lambda guess: guess.profile.says != "person")
+    if not keys:
         candidates = [guess for guess in guesses.values() if _may_be_key(guess)]
-        said = [
+        keys = [
             agreed_person(candidate.profile, agreeing)
             for candidate in candidates
             if (agreeing := _agreeing(sample, candidate.profile, guesses))
             and (candidate.profile.says != "household" or _one_body(guesses, agreeing))
         ]
         lasting = _lasting(guesses)
-        if not said and lasting:  # a number that could be a measure: all that lasts must agree
-            said = [
+        if not keys and lasting:  # a number that could be a measure: all that lasts must agree
+            keys = [
                 agreed_person(guess.profile, agreeing)
                 for guess in guesses.values()
                 if _may_be_key(guess, "candidate")
                 and len(agreeing := _agreeing(sample, guess.profile, guesses, known=True)) > 1
                 and lasting - {guess.name} <= set(agreeing)
             ]
-        if not said and not lasting:  # nothing speaks against an id that repeats
+        if not keys and not lasting:  # nothing speaks against an id that repeats
             ids = [candidate for candidate in candidates if candidate.profile.says == "id"]
-            said = [agreed_person(candidate.profile, []) for candidate in ids]
-        said.sort(key=lambda found: found.profile.distinct)
-    for key in said[:1]:
+            keys = [agreed_person(candidate.profile, []) for candidate in ids]
+        keys.sort(key=lambda guess: guess.profile.distinct)
+    for key in keys[:1]:
         guesses[key.name] = key
-    for key in said[1:]:
-        asked = f"does it name the person, rather than {toml_value(said[0].name)}?"
+    for key in keys[1:]:
+        asked = f"does it name the person, rather than {toml_value(keys[0].name)}?"
         guesses[key.name] = replace(key, role="identifiers", question=asked)
 
 
@@ -77,12 +77,12 @@ def _one_body(guesses: dict[str, RoleGuess], agreeing: list[str]) -> bool:
     return any(topic is not None and topic.name in ("birth", "sex") for topic in topics)
 
 
-def _may_be_key(found: RoleGuess, *roles: str) -> bool:
-    column = found.profile
+def _may_be_key(guess: RoleGuess, *roles: str) -> bool:
+    column = guess.profile
     return (
-        found.role in (roles or ("identifiers", "none"))
+        guess.role in (roles or ("identifiers", "none"))
         and column.says not in ("sensitive", "quasi")
-        and (column.what == "text" or column.integral)
+        and (column.kind == "text" or column.integral)
         and column.missing == 0
         and column.distinct >= _FEWEST
         and _REPEATS <= column.share < NEARLY_ALL
@@ -101,7 +101,7 @@ def _agreeing(
         for guess in guesses.values()
         if guess.role in ("known", "candidate", "identifiers")
         and guess.name != key.name
-        and guess.profile.what not in ("list", "unusable")
+        and guess.profile.kind not in ("list", "unusable")
         and guess.profile.share < NEARLY_ALL
     ]
     lasting = _lasting(guesses)
@@ -124,13 +124,13 @@ def _lasting(guesses: dict[str, RoleGuess]) -> set[str]:
 
 
 def _agrees(sample: Sample, key: Profile, other: Profile) -> bool:
-    mine, two = f"c{key.place}", f"c{other.place}"
+    key_column, two = f"c{key.place}", f"c{other.place}"
     rows = key.present + key.missing
     shared = rows - key.distinct
     chance = float(np.square(other.counts / max(int(other.counts.sum()), 1)).sum())
     if shared < _SHARED or chance > 1 - 1 / _SHARED:
         return False
-    pairs = f"(SELECT {mine}, {two} FROM {TABLE} GROUP BY {mine}, {two}) AS pairs"
+    pairs = f"(SELECT {key_column}, {two} FROM {TABLE} GROUP BY {key_column}, {two}) AS pairs"
     pairs_counted = sample.engine.fetch(select([named("COUNT(*)", "n")], pairs))
     differing = (int(pairs_counted.column("n")[0].as_py()) - key.distinct) / shared
     return 1 - differing >= chance + _AGREES * (1 - chance)

@@ -99,8 +99,8 @@ def _checked(sample: Sample) -> Sample:
     return sample
 
 
-What = Literal["numeric", "date", "text", "boolean", "list", "unusable"]
-_WHAT: dict[str, What] = {"numeric": "numeric", "date": "date", "categorical": "text"}
+ValueKind = Literal["numeric", "date", "text", "boolean", "list", "unusable"]
+_KINDS: dict[str, ValueKind] = {"numeric": "numeric", "date": "date", "categorical": "text"}
 _MOST_VALUES = 100_000  # distinct values looked at; of columns with more, those of a share of rows
 _LOOKED_AT = 400  # values tested against patterns
 
@@ -116,7 +116,7 @@ class Profile:
 
     name: str
     place: int
-    what: What
+    kind: ValueKind
     domain: Domain
     counts: Ints
     present: int
@@ -156,7 +156,7 @@ class Profile:
     @cached_property
     def integral(self) -> bool:
         """Numbers without fractions, however they are stored."""
-        if self.what != "numeric":
+        if self.kind != "numeric":
             return False
         numbers = self.numbers
         return bool((np.isfinite(numbers) & (np.floor(numbers) == numbers)).all())
@@ -199,29 +199,29 @@ def _column(sample: Sample, place: int, name: str) -> Profile:
         told_apart = distinct >= 0.999 * present  # the estimate may err by a tenth
         share = estimate / max(filled, 1.0)
         share = 1.0 if told_apart and share > 0.85 else min(share, 1.0)
-    what, domain, each, mixed = _read(sample, name, raw, n)
-    counts = each[: domain.placed]
-    coded = tuple(each[domain.placed : len(domain) - domain.has_null].tolist())
+    kind, domain, rows_of_value, mixed = _read(sample, name, raw, n)
+    counts = rows_of_value[: domain.placed]
+    coded = tuple(rows_of_value[domain.placed : len(domain) - domain.has_null].tolist())
     return Profile(
-        name, place, what, domain, counts, present, missing, distinct, share, mixed, coded
+        name, place, kind, domain, counts, present, missing, distinct, share, mixed, coded
     )
 
 
-def _read(sample: Sample, name: str, raw: pa.Array, n: Ints) -> tuple[What, Domain, Ints, int]:
+def _read(sample: Sample, name: str, raw: pa.Array, n: Ints) -> tuple[ValueKind, Domain, Ints, int]:
     """The kind and domain an audit would find, and the rows of each value."""
     nothing = Domain(name, "categorical", ()), np.zeros(0, dtype=np.int64), 0
-    what: What | None = None
+    kind: ValueKind | None = None
     try:
         if is_list(sample.source, name):
             n = np.repeat(n, pc.fill_null(pc.list_value_length(raw), 0).to_numpy())
-            raw, what = pc.list_flatten(raw), "list"
+            raw, kind = pc.list_flatten(raw), "list"
         domain, codes, mixed = _domain(name, raw, n, sample.source)
     except (SfumatoError, pa.ArrowInvalid, pa.ArrowNotImplementedError, OverflowError):
         return "unusable", *nothing
     counts = np.bincount(codes, weights=n, minlength=len(domain)).astype(np.int64)
-    if what is None:
-        what = _WHAT[domain.kind] if not pa.types.is_boolean(raw.type) else "boolean"
-    return what, domain, counts, mixed
+    if kind is None:
+        kind = _KINDS[domain.kind] if not pa.types.is_boolean(raw.type) else "boolean"
+    return kind, domain, counts, mixed
 
 
 def _domain(

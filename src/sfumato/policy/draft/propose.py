@@ -61,9 +61,11 @@ class ProposedHierarchy:
             )
         text = io.StringIO()
         writer = csv.writer(text, delimiter=";", lineterminator="\n")
-        told = [level.labels for level in self.levels.levels]
+        level_labels = [level.labels for level in self.levels.levels]
         for code in range(len(self.rows)):
-            labels = [told[nth][level.codes[code]] for nth, level in enumerate(self.levels.levels)]
+            labels = [
+                level_labels[nth][level.codes[code]] for nth, level in enumerate(self.levels.levels)
+            ]
             labels[0] = self.levels.domain.labels[code]
             if any(label != label.strip() or not label.isprintable() for label in labels):
                 raise InputError(
@@ -89,13 +91,13 @@ class ProposedHierarchy:
 
         None where these are fewer than others may be told.
         """
-        told = []
+        counts_by_level = []
         for level in self.levels.levels[1:-1]:
             codes = level.codes[: len(self.rows)]
             smallest = int(np.bincount(codes, weights=self.rows)[np.unique(codes)].min())
             shown = private or smallest >= _FEWER
-            told.append((len(np.unique(codes)), smallest if shown else None))
-        return told
+            counts_by_level.append((len(np.unique(codes)), smallest if shown else None))
+        return counts_by_level
 
 
 def propose_hierarchy(
@@ -121,52 +123,52 @@ def propose_for(
     registered = engine.register(source)
     if column not in registered.types:
         raise missing_column(registered, column, "hierarchy")
-    (found,) = profile(take(engine, registered, ROWS), column)
-    return proposal_of(found, levels)
+    (column_profile,) = profile(take(engine, registered, ROWS), column)
+    return proposal_of(column_profile, levels)
 
 
-def proposal_of(found: Profile, levels: int | None = None) -> ProposedHierarchy:
+def proposal_of(column: Profile, levels: int | None = None) -> ProposedHierarchy:
     """The same for a column that was looked at."""
     whole = isinstance(levels, int) and not isinstance(levels, bool)
     if levels is not None and (not whole or not 1 <= levels <= 10):
         raise InputError(f"levels = {quoted(levels)} is not allowed; use 1 to 10")
-    if not len(found.counts) or found.what in ("list", "unusable"):
-        raise InputError(f"column {found.name!r} holds no values that could be put together")
-    hierarchy, why = _fitting(found, levels)
-    levels_bound = hierarchy.bind(found.domain)
-    return ProposedHierarchy(found.name, hierarchy, why, levels_bound, found.counts)
+    if not len(column.counts) or column.kind in ("list", "unusable"):
+        raise InputError(f"column {column.name!r} holds no values that could be put together")
+    hierarchy, why = _fitting(column, levels)
+    levels_bound = hierarchy.bind(column.domain)
+    return ProposedHierarchy(column.name, hierarchy, why, levels_bound, column.counts)
 
 
-def _fitting(found: Profile, levels: int | None) -> tuple[Hierarchy, str]:
-    topic = found.topic.name if found.topic else ""
-    if found.what == "date":
-        periods = date_periods(found)
+def _fitting(column: Profile, levels: int | None) -> tuple[Hierarchy, str]:
+    topic = column.topic.name if column.topic else ""
+    if column.kind == "date":
+        periods = date_periods(column)
         units = periods.units[-levels:] if levels else periods.units
         return Dates(units, periods.top, periods.bottom), f"dates, then {', '.join(units)}"
-    if are_icd10(found):
+    if are_icd10(column):
         if levels not in (None, 3):
             raise InputError(
-                f"column {found.name!r} holds ICD-10 codes, whose levels are three: category, "
+                f"column {column.name!r} holds ICD-10 codes, whose levels are three: category, "
                 "block, chapter; leave levels out"
             )
         return icd10(), "ICD-10 codes, then category, block and chapter"
-    coded = found.what == "text" and is_code(found.texts)
-    if (coded or (topic == "zip code" and found.longest > 2)) and found.distinct > FEW:
-        return _shown_beginnings(found, levels), "codes, by how they begin"
-    if found.what == "numeric" and not are_codes(found):
-        years = found.integral and found.numbers[0] >= 0 and found.numbers[-1] <= _OLDEST
+    coded = column.kind == "text" and is_code(column.texts)
+    if (coded or (topic == "zip code" and column.longest > 2)) and column.distinct > FEW:
+        return _shown_beginnings(column, levels), "codes, by how they begin"
+    if column.kind == "numeric" and not are_codes(column):
+        years = column.integral and column.numbers[0] >= 0 and column.numbers[-1] <= _OLDEST
         if topic == "age" and years and levels in (None, 1, 2, 3):
             groups = ("five", "ten", "broad")[-(levels or LEVELS) :]
             return age_groups(groups), "years of age, in the groups of statistical offices"
-        cuts = _balanced_cuts(found, levels or LEVELS)
+        cuts = _balanced_cuts(column, levels or LEVELS)
         if cuts:
             return Intervals(cuts=cuts), "numbers, cut at round bounds into about equal parts"
-    return _tree(found, levels or LEVELS)
+    return _tree(column, levels or LEVELS)
 
 
-def _shown_beginnings(found: Profile, levels: int | None) -> Hierarchy:
+def _shown_beginnings(column: Profile, levels: int | None) -> Hierarchy:
     """Fewer characters on every level, evenly."""
-    lengths = list(range(found.longest - 1, 0, -1))
+    lengths = list(range(column.longest - 1, 0, -1))
     wanted = min(levels or len(lengths), len(lengths))
     return prefix([lengths[(place + 1) * len(lengths) // wanted - 1] for place in range(wanted)])
 
@@ -174,19 +176,19 @@ def _shown_beginnings(found: Profile, levels: int | None) -> Hierarchy:
 # -- numbers ----------------------------------------------------------------------------------
 
 
-def _balanced_cuts(found: Profile, levels: int) -> tuple[tuple[Number, ...], ...]:
+def _balanced_cuts(column: Profile, levels: int) -> tuple[tuple[Number, ...], ...]:
     """Cuts into 2, 4, 8, ... parts of about equally many rows, the finest first."""
-    numbers = [Decimal(str(value)) for value in found.values]
+    numbers = [Decimal(str(value)) for value in column.values]
     if not all(number.is_finite() for number in numbers):
         return ()
-    upto = np.cumsum(found.counts) / found.counts.sum()
-    alone = {number for number, rows in zip(numbers, found.counts, strict=True) if rows == 1}
+    upto = np.cumsum(column.counts) / column.counts.sum()
+    alone = {number for number, rows in zip(numbers, column.counts, strict=True) if rows == 1}
     parts = 2 ** (levels + 1)
     cuts: dict[int, Decimal] = {}
     for place in range(1, parts):
         ends = [np.searchsorted(upto, (place + half) / parts) for half in (-0.5, 0.5)]
         low, high = (numbers[min(int(end), len(numbers) - 1)] for end in ends)
-        cut = _roundest(low, high, alone, whole=found.integral)
+        cut = _roundest(low, high, alone, whole=column.integral)
         if cut is not None and cut not in cuts.values():
             cuts[place] = cut
     nested: list[tuple[Number, ...]] = []
@@ -221,12 +223,12 @@ def _plain(number: Decimal) -> Number:
 # -- categories -------------------------------------------------------------------------------
 
 
-def _tree(found: Profile, levels: int) -> tuple[Hierarchy, str]:
+def _tree(column: Profile, levels: int) -> tuple[Hierarchy, str]:
     """Categories by their first word where that puts them together, then with their neighbours."""
-    labels = list(found.domain.labels[: len(found.counts)])
+    labels = list(column.domain.labels[: len(column.counts)])
     order = sorted(range(len(labels)), key=lambda code: reading_key(labels[code]))
     values = [labels[code] for code in order]
-    weights = found.counts[order].astype(np.float64)
+    weights = column.counts[order].astype(np.float64)
     if len(values) <= FEW:
         return Taxonomy(dict.fromkeys(values, ())), "so few values that all or none are told"
     words = [match[0] if (match := _BEGINNING.match(value)) else value for value in values]
@@ -235,11 +237,11 @@ def _tree(found: Profile, levels: int) -> tuple[Hierarchy, str]:
     if 2 <= len(set(words)) <= len(values) / 2:
         begins, why = _numbered(words), "categories by their first word, then with their neighbours"
         alone = {word for word in words if words.count(word) == 1}
-        told = [
+        word_labels = [
             value if word in alone else f"{word} ..."
             for word, value in zip(words, values, strict=True)
         ]
-        named.append(told)
+        named.append(word_labels)
         levels -= 1
     total = len(set(begins))
     group = np.array(begins)

@@ -85,8 +85,8 @@ def _stage(sample: Sample, roles: Roles, policy: Policy) -> tuple[Table, int]:
     listed = [f"c{place}" for place in places.values()]
     kept = f"{TABLE} WHERE hash({', '.join(key)}) % {share} = 0" if share > 1 else TABLE
     chosen = select([*listed, named("n", "sfumato_n")], kept)
-    each = sample.engine.repeated(f"({chosen}) AS chosen", "sfumato_n")
-    sample.engine.materialize(_STAGE, select(listed, each))
+    chosen_rows = sample.engine.repeated(f"({chosen}) AS chosen", "sfumato_n")
+    sample.engine.materialize(_STAGE, select(listed, chosen_rows))
     counted = sample.engine.fetch(select([named("COUNT(*)", "n")], _STAGE))
     rows = int(counted.column("n")[0].as_py())
     types = {name: sample.source.types[name] for name in places}

@@ -90,11 +90,11 @@ class Probe:
         new = np.concatenate([[True], ordered[1:] != ordered[:-1], [True]])
         return int((new[1:] & new[:-1]).sum()) / max(self.people, 1), int(new[:-1].sum())
 
-    def determines(self, one: str, other: str) -> bool:
-        """Whether whoever knows `one` knows `other`: not by chance, but through five rows or more
-        of each value, and although `other` varies.
+    def determines(self, column: str, other: str) -> bool:
+        """Whether whoever knows `column` knows `other`: not by chance, but through five rows or
+        more of each value, and although `other` varies.
         """
-        finer, coarser = self.codes[one], self.codes[other]
+        finer, coarser = self.codes[column], self.codes[other]
         size = int(finer.max(initial=0)) + 1
         commonest = np.bincount(coarser, weights=self.n).max(initial=0)
         if 5 * size > self.people or commonest > 0.95 * self.people:
@@ -147,16 +147,16 @@ def probe(
     return Probe(codes, n, one_in * sample.one_in)
 
 
-def choose(found: Probe, known: Sequence[str], others: Sequence[str], most: int) -> Chosen:
+def choose(probe: Probe, known: Sequence[str], others: Sequence[str], most: int) -> Chosen:
     """The known columns and those of the others that single out many further people."""
     columns, left = list(known), list(others)
     if not columns:  # a policy needs one quasi-identifier at least
-        gains = found.gains([], left)
+        gains = probe.gains([], left)
         columns.append(max(left, key=lambda name: gains[name]))
         left.remove(columns[0])
-    share, reachable = found.unique(columns), found.unique([*columns, *left])
+    share, reachable = probe.unique(columns), probe.unique([*columns, *left])
     while left and len(columns) < most and share < ENOUGH and reachable - share >= GAIN:
-        gains = found.gains(columns, left)
+        gains = probe.gains(columns, left)
         best = max(left, key=lambda name: gains[name])
         if gains[best][0] - share < GAIN and share >= STARTED:
             break
@@ -165,26 +165,26 @@ def choose(found: Probe, known: Sequence[str], others: Sequence[str], most: int)
         share = gains[best][0]
     for name in [name for name in columns if name not in known]:
         rest = [column for column in columns if column != name]
-        if rest and share - found.unique(rest) < GAIN:
-            columns, share = rest, found.unique(rest)
-    return Chosen(tuple(columns), frozenset(columns) - frozenset(known), _pair(found, columns))
+        if rest and share - probe.unique(rest) < GAIN:
+            columns, share = rest, probe.unique(rest)
+    return Chosen(tuple(columns), frozenset(columns) - frozenset(known), _pair(probe, columns))
 
 
-def measure(found: Probe, chosen: Chosen) -> Measured:
+def measure(probe: Probe, chosen: Chosen) -> Measured:
     """How far the chosen columns single people out."""
     columns = chosen.columns
     return Measured(
-        unique=found.unique(columns),
-        without={name: found.unique([c for c in columns if c != name]) for name in columns},
-        pair=found.unique(chosen.pair) if chosen.pair else 0.0,
-        one_in=found.one_in,
+        unique=probe.unique(columns),
+        without={name: probe.unique([c for c in columns if c != name]) for name in columns},
+        pair=probe.unique(chosen.pair) if chosen.pair else 0.0,
+        one_in=probe.one_in,
     )
 
 
-def _pair(found: Probe, columns: Sequence[str]) -> tuple[str, str] | None:
+def _pair(probe: Probe, columns: Sequence[str]) -> tuple[str, str] | None:
     """The two columns that single out most people."""
-    widest = sorted(columns, key=lambda name: -int(found.codes[name].max(initial=0)))[:_PAIRED]
-    return max(combinations(widest, 2), key=found.unique, default=None)
+    widest = sorted(columns, key=lambda name: -int(probe.codes[name].max(initial=0)))[:_PAIRED]
+    return max(combinations(widest, 2), key=probe.unique, default=None)
 
 
 MOST_QUASI = 15
@@ -273,7 +273,7 @@ def _one_look_each(
     if person is None:
         return None
     sensitive = [name for name, guessed in guesses.items() if guessed.role == "sensitive"]
-    single = [name for name in sensitive if guesses[name].profile.what != "list"]
+    single = [name for name in sensitive if guesses[name].profile.kind != "list"]
     several = between_rows(sample, person.profile, [*known, *others, *single])
     differing = {*several.differing}
     if differing & {*known} or (others and not known and differing >= {*others}):
@@ -286,7 +286,7 @@ def _enough_sensitive(guesses: dict[str, RoleGuess], sample: Sample) -> None:
     sensitive = [g for g in guesses.values() if g.role == "sensitive"]
     person = any(g.role == "person" for g in guesses.values())
     for guessed in sensitive:
-        if guessed.profile.what == "list" and (person or sample.rows >= MANY_ROWS):
+        if guessed.profile.kind == "list" and (person or sample.rows >= MANY_ROWS):
             # The audit could not combine lists with these.
             why = "a list, which can be judged only in a smaller table without a person column"
             guesses[guessed.name] = RoleGuess(
@@ -306,7 +306,7 @@ def _resort(guesses: dict[str, RoleGuess], sample: Sample) -> list[str]:
         usable = [
             g
             for g in guesses.values()
-            if g.role in roles and g.profile.what not in ("unusable", "list")
+            if g.role in roles and g.profile.kind not in ("unusable", "list")
         ]
         if usable:
             best = max(usable, key=lambda g: g.profile.distinct)
@@ -347,10 +347,12 @@ def _drop_followers(
             (known if gone in known else others).remove(gone)
 
 
-def _prefers_coarser(guesses: dict[str, RoleGuess], measured: Probe, one: str, other: str) -> bool:
+def _prefers_coarser(
+    guesses: dict[str, RoleGuess], measured: Probe, column: str, other: str
+) -> bool:
     """Whether of a column and one that follows from it the latter is the better to publish."""
-    fine = guesses[one].profile
-    if measured.determines(other, one):  # the same in other words: prefer words to numbers
-        return fine.what == "numeric" and guesses[other].profile.what == "text"
-    coded = fine.what == "text" or are_codes(fine)
+    fine = guesses[column].profile
+    if measured.determines(other, column):  # the same in other words: prefer words to numbers
+        return fine.kind == "numeric" and guesses[other].profile.kind == "text"
+    coded = fine.kind == "text" or are_codes(fine)
     return coded and not is_code(fine.texts) and fine.distinct > _FINE

@@ -105,10 +105,10 @@ class RuleSet(ABC):
         return {}
 
     def judge(self, judged: JudgedRelease) -> RuleFinding:
-        found = RuleFinding(self.name, self.source, tuple(self.paragraphs(judged)))
+        finding = RuleFinding(self.name, self.source, tuple(self.paragraphs(judged)))
         for column in judged.columns:
             column.forget()
-        return found
+        return finding
 
 
 def unread(name: str, statement: str) -> Paragraph:
@@ -128,9 +128,9 @@ class Against:
     stated: bool = False
 
 
-def settled(name: str, statement: str, found: Iterable[Against]) -> Paragraph:
+def settled(name: str, statement: str, objections: Iterable[Against]) -> Paragraph:
     """A paragraph that holds unless something speaks against it, or may do so."""
-    listed = list(found)
+    listed = list(objections)
     sure = dict.fromkeys(against.reason for against in listed if against.sure)
     stated = dict.fromkeys(f"{against.reason} ({STATED})" for against in listed if against.stated)
     unsure = dict.fromkeys(
@@ -141,6 +141,6 @@ def settled(name: str, statement: str, found: Iterable[Against]) -> Paragraph:
     return Paragraph(name, statement, status, reason, stated=bool(stated))
 
 
-def counted(column: str, cells: int, what: str) -> str:
+def counted(column: str, cells: int, description: str) -> str:
     """A reason: which column, how many cells, of what."""
-    return f"{column}: {cells:,} cell{'s' * (cells != 1)} {what}"
+    return f"{column}: {cells:,} cell{'s' * (cells != 1)} {description}"

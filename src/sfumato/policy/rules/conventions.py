@@ -45,8 +45,8 @@ def _identifiers(judged: JudgedRelease) -> Paragraph:
     if judged.handed_out is None:
         return unread(name, statement)
     pairs = product(judged.columns, KINDS)
-    found = (against for column, kind in pairs for against in identifying(kind, column))
-    return settled(name, statement, found)
+    objections = (against for column, kind in pairs for against in identifying(kind, column))
+    return settled(name, statement, objections)
 
 
 def _smallest(judged: JudgedRelease, k: int) -> Paragraph:
@@ -101,17 +101,17 @@ class RiskThreshold(RuleSet):
     def _risk(self, judged: JudgedRelease) -> Paragraph:
         statement = f"{self.risk} risk ≤ {self.threshold:g} ({self.attack})"
         linkage = judged.linkage
-        found = linkage.prosecutor if self.attack == "prosecutor" else linkage.journalist
-        if found is None:
+        linkage_risk = linkage.prosecutor if self.attack == "prosecutor" else linkage.journalist
+        if linkage_risk is None:
             reason = linkage.reason or (
                 "no register of the population was given (--population)"
                 if self.attack == "journalist"
                 else "group sizes are not known"
             )
             return Paragraph("risk", statement, "cannot_judge", reason)
-        value = found.highest if self.risk == "maximum" else found.mean
+        value = linkage_risk.highest if self.risk == "maximum" else linkage_risk.mean
         status: Status = "holds" if value <= self.threshold else "violated"
-        at_most = "at most " if found.at_most and self.risk == "average" else ""
+        at_most = "at most " if linkage_risk.at_most and self.risk == "average" else ""
         if status == "violated" and at_most:
             status = "cannot_judge"
         return Paragraph("risk", statement, status, f"measured {at_most}{value:.4g}")
@@ -166,7 +166,7 @@ class StatisticsOffice(RuleSet):
         name, statement = "top coding", f"extreme values are shared by {self.top} or more"
         if judged.handed_out is None:
             return unread(name, statement)
-        found = []
+        objections = []
         for column in judged.columns:
             cells = column.counts.cells
             if column.role in ("count", "weight") or not cells:
@@ -175,13 +175,13 @@ class StatisticsOffice(RuleSet):
                 continue  # ranges and words: the group's size tells how many share them
             if column.listed is None:
                 many = counted(column.name, cells, "of numbers, too many to list")
-                found.append(Against(many, sure=False))
+                objections.append(Against(many, sure=False))
                 continue
             people = {float(text): n for text, n in column.listed.items()}
             few = [n for end in (min(people), max(people)) if (n := people[end]) < self.top]
             if few and len(people) > 2:
-                found.append(Against(counted(column.name, sum(few), "with an extreme number")))
-        return settled(name, statement, found)
+                objections.append(Against(counted(column.name, sum(few), "with an extreme number")))
+        return settled(name, statement, objections)
 
     def _weights(self, judged: JudgedRelease) -> Paragraph:
         statement = "no survey weights of single people"
@@ -198,10 +198,10 @@ class StatisticsOffice(RuleSet):
 def _by_few(release: Release) -> str:
     """How many of those who are unique are so by few columns: the ones to coarsen first."""
     try:
-        found = special_uniques(release, _FEW)
+        uniques = special_uniques(release, _FEW)
     except SfumatoError:
         return ""
-    return f", {found.special:,} of them by {_FEW} columns or fewer: coarsen these first"
+    return f", {uniques.special:,} of them by {_FEW} columns or fewer: coarsen these first"
 
 
 @dataclass(frozen=True)
@@ -237,10 +237,10 @@ class PublicFile(RuleSet):
     def _kept(self, judged: JudgedRelease) -> Paragraph:
         schema = judged.release.schema
         unasked = [name for name in schema.kept if name not in schema.insist]
-        found = [
+        objections = [
             Against(f"{name}: published as it is (insist = [...] allows it)") for name in unasked
         ]
-        return settled("columns as they are", "none but insisted upon", found)
+        return settled("columns as they are", "none but insisted upon", objections)
 
     def _bounded(
         self, judged: JudgedRelease, name: str, statement: str, criteria: list[Criterion]
@@ -250,7 +250,7 @@ class PublicFile(RuleSet):
         if not sensitive:
             return Paragraph(name, statement, "not_applicable", "there is no sensitive column")
         verdicts = dict(zip(map(id, judged.criteria), judged.verdicts, strict=True))
-        found = []
+        objections = []
         for column in sensitive:
             about = [
                 criterion
@@ -258,7 +258,7 @@ class PublicFile(RuleSet):
                 if column in (criterion.sensitive or column, *criterion.joint)
             ]
             if not about:
-                found.append(Against(f"{column}: the policy requires nothing of it"))
+                objections.append(Against(f"{column}: the policy requires nothing of it"))
             elif not any(verdicts[id(criterion)].holds for criterion in about):
-                found.append(Against(f"{column}: {about[0].name} does not hold"))
-        return settled(name, statement, found)
+                objections.append(Against(f"{column}: {about[0].name} does not hold"))
+        return settled(name, statement, objections)

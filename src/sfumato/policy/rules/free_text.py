@@ -46,9 +46,9 @@ class FreeText:
     @property
     def told(self) -> str:
         """What was found, in words."""
-        found = ", ".join(f"{what} in {cells:,}" for what, cells in self.hits.items())
+        form_counts = ", ".join(f"{form} in {cells:,}" for form, cells in self.hits.items())
         many = f"{self.cells:,} text{'s' * (self.cells != 1)}"
-        return f"{many}, {found or 'in which a scan found nothing'}"
+        return f"{many}, {form_counts or 'in which a scan found nothing'}"
 
 
 def text_paragraph(judged: JudgedRelease, name: str) -> Paragraph:
@@ -61,8 +61,8 @@ def text_paragraph(judged: JudgedRelease, name: str) -> Paragraph:
         for column in judged.columns
         if column.is_text and column.counts.is_free_text
     ]
-    told = (f"{text.column}: {text.told}" for text in texts)
-    return settled(name, statement, (Against(reason, sure=False) for reason in told))
+    reasons = (f"{text.column}: {text.told}" for text in texts)
+    return settled(name, statement, (Against(reason, sure=False) for reason in reasons))
 
 
 def texts_of(release: Release) -> tuple[FreeText, ...]:
@@ -86,7 +86,7 @@ def _found(
     published: HandedOut, schema: Schema, domains: Mapping[str, Domain | None]
 ) -> tuple[FreeText, ...]:
     naming = [column.name for column in published.columns if column.role in _NAMING]
-    found = []
+    texts = []
     for column in published.columns:
         if column.role not in ("keep", "sensitive") or not column.is_text:
             continue
@@ -95,9 +95,9 @@ def _found(
         ):
             continue
         if column.counts.is_free_text:
-            found.append(FreeText.of(column, naming))
+            texts.append(FreeText.of(column, naming))
         column.forget()
-    return tuple(found)
+    return tuple(texts)
 
 
 def _may_be(schema: Schema, domain: Domain | None, name: str) -> bool:

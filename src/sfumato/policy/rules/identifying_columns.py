@@ -87,7 +87,7 @@ class IdentifierKind:
     """A kind of identifier: its letter in the list, and the words columns are called by."""
 
     letter: str
-    what: str
+    description: str
     words: frozenset[str] = frozenset()
     parts: tuple[str, ...] = ()
 
@@ -102,11 +102,13 @@ class IdentifierKind:
 def _read() -> tuple[IdentifierKind, ...]:
     kinds = []
     for line in re.sub(r"\n +", " ", _DICTIONARY.strip()).splitlines():
-        letter, what, words = (cell.strip() for cell in line.split("|"))
+        letter, description, words = (cell.strip() for cell in line.split("|"))
         listed = words.split()
         parts = tuple(word.rstrip("*") for word in listed if word.endswith("*"))
         kinds.append(
-            IdentifierKind(letter, what, frozenset(word.rstrip("*") for word in listed), parts)
+            IdentifierKind(
+                letter, description, frozenset(word.rstrip("*") for word in listed), parts
+            )
         )
     return (
         *sorted(kinds, key=lambda kind: kind.letter),
@@ -121,8 +123,8 @@ def identifying(kind: IdentifierKind, column: ColumnCells) -> Iterator[Against]:
     """What makes a column one of this kind."""
     if column.is_binary:
         if kind.letter in "PQ" and column.counts.cells:
-            what = "of bytes, which may be a picture or a print"
-            yield Against(counted(column.name, column.counts.cells, what), sure=False)
+            description = "of bytes, which may be a picture or a print"
+            yield Against(counted(column.name, column.counts.cells, description), sure=False)
         return
     if kind.letter == "R":
         yield from _other_codes(kind, column)
@@ -135,57 +137,59 @@ def identifying(kind: IdentifierKind, column: ColumnCells) -> Iterator[Against]:
         if cells := column.forms.get(form, 0):
             yield Against(counted(column.name, cells, f"with {FORMS[form].called}"))
     if kind.letter == "D" and (cells := column.matching(_TEN)):
-        what = "with ten digits, as phone numbers have: are they?"
-        yield Against(counted(column.name, cells, what), sure=False)
+        description = "with ten digits, as phone numbers have: are they?"
+        yield Against(counted(column.name, cells, description), sure=False)
 
 
 def _told_apart(kind: IdentifierKind, column: ColumnCells) -> int:
     """The cells of a column that is called so, if they can be what it is called."""
-    found = column.counts
-    if found.distinct <= _FLAG < found.cells:
+    counts = column.counts
+    if counts.distinct <= _FLAG < counts.cells:
         return 0
     if kind.letter in _NUMBERS:
         return column.matching(_SOME_DIGITS)
-    return column.matching(_SOME_LETTERS) if kind.letter == "A" else found.cells
+    return column.matching(_SOME_LETTERS) if kind.letter == "A" else counts.cells
 
 
 def _people_named(column: ColumnCells) -> int:
     """The cells that look like names, where most do and are somebody's own."""
-    found = column.counts
-    if found.distinct <= _FLAG or 2 * found.distinct < found.cells:
+    counts = column.counts
+    if counts.distinct <= _FLAG or 2 * counts.distinct < counts.cells:
         return 0
     cells = column.matching(_NAME)
-    return cells if cells >= 0.8 * found.cells else 0
+    return cells if cells >= 0.8 * counts.cells else 0
 
 
 def _other_codes(kind: IdentifierKind, column: ColumnCells) -> Iterator[Against]:
     """Numbers and codes that nearly every row has to itself, or that are called an id."""
-    found, topic = column.counts, topic_of(column.name)
+    counts, topic = column.counts, topic_of(column.name)
     others = [other for other in KINDS if other is not kind and other.names(column.name)]
     elsewhere = any(_told_apart(other, column) for other in others)
     if subjects_of(column.name) & _ELSEWHERE and column.role != "identifiers":
         return
-    if elsewhere or found.distinct <= _FLAG or column.role == "weight":
+    if elsewhere or counts.distinct <= _FLAG or column.role == "weight":
         return
     if column.role == "identifiers":
-        yield Against(counted(column.name, found.cells, "of what the policy calls an identifier"))
+        yield Against(counted(column.name, counts.cells, "of what the policy calls an identifier"))
         return
     says = topic.says if topic is not None and not topic.bare else ""
     official = topic is not None and topic.name == "official number"
     if (says in ("person", "id", "household") or official) and not counts_something(column.name):
-        yield Against(counted(column.name, found.cells, "of numbers or codes by their name"))
+        yield Against(counted(column.name, counts.cells, "of numbers or codes by their name"))
         return
-    alone = found.cells >= _ROWS and found.distinct >= _UNIQUE * found.cells
+    alone = counts.cells >= _ROWS and counts.distinct >= _UNIQUE * counts.cells
     if not alone or counts_something(column.name):
         return
-    nearly_all = _UNIQUE * found.cells
+    nearly_all = _UNIQUE * counts.cells
     if column.matching(_WHOLE) >= nearly_all:
-        what = "of whole numbers, nearly every row its own: numbers that were given, or measured?"
-        yield Against(counted(column.name, found.cells, what), sure=False)
+        description = (
+            "of whole numbers, nearly every row its own: numbers that were given, or measured?"
+        )
+        yield Against(counted(column.name, counts.cells, description), sure=False)
         return
     coded = column.matching(_CODE) >= nearly_all and column.matching("[0-9]") > 0
     if coded and column.matching(_DECIMAL) < nearly_all:
-        yield Against(counted(column.name, found.cells, "of codes, nearly every row its own"))
+        yield Against(counted(column.name, counts.cells, "of codes, nearly every row its own"))
     elif column.matching(_WORD) >= nearly_all:
-        what = "of one word, nearly every row its own: a name, a code?"
-        yield Against(counted(column.name, found.cells, what), sure=False)
+        description = "of one word, nearly every row its own: a name, a code?"
+        yield Against(counted(column.name, counts.cells, description), sure=False)

@@ -170,10 +170,12 @@ class SafeHarbor(RuleSet):
 
     @property
     def statements(self) -> dict[str, object]:
-        said: dict[str, object] = {}
+        statements: dict[str, object] = {}
         if self.no_actual_knowledge:
-            said["no_actual_knowledge"] = True
-        return said | ({"no_identifiers": [*self.no_identifiers]} if self.no_identifiers else {})
+            statements["no_actual_knowledge"] = True
+        return statements | (
+            {"no_identifiers": [*self.no_identifiers]} if self.no_identifiers else {}
+        )
 
     def _check_stated(self, published: HandedOut) -> None:
         """A statement about a column that is not there is a mistake, and would tell its name."""
@@ -188,22 +190,24 @@ class SafeHarbor(RuleSet):
     def _identifiers(self, published: HandedOut) -> Iterator[Paragraph]:
         """The eighteen, in their order."""
         rules: dict[str, tuple[str, Callable[[ColumnCells], Iterator[Against]]]] = {
-            kind.letter: (f"no {kind.what}", partial(identifying, kind)) for kind in KINDS
+            kind.letter: (f"no {kind.description}", partial(identifying, kind)) for kind in KINDS
         }
         rules["B"] = "no place smaller than a state but ZIP3", self._places
         rules["C"] = "years only, 90 and over", self._dates
         for letter, (statement, rule) in sorted(rules.items()):
-            found = [
+            objections = [
                 replace(against, stated=not against.sure and column.name in self.no_identifiers)
                 for column in published.columns
                 for against in rule(column)
             ]
-            if any(not against.sure and not against.stated for against in found):
+            if any(not against.sure and not against.stated for against in objections):
                 answer = "if they are none, say so: no_identifiers = [...] under [profile]"
-                found.append(Against(answer, sure=False))
+                objections.append(Against(answer, sure=False))
             if letter == "R" and published.unseen:
-                found.append(Against(f"{', '.join(published.unseen)}: not looked at", sure=False))
-            yield settled(f"({letter})", statement, found)
+                objections.append(
+                    Against(f"{', '.join(published.unseen)}: not looked at", sure=False)
+                )
+            yield settled(f"({letter})", statement, objections)
 
     # -- places ------------------------------------------------------------------------------------
 
@@ -233,9 +237,9 @@ class SafeHarbor(RuleSet):
         if fine:
             yield Against(counted(column.name, fine, "with more than three digits of a ZIP code"))
         if small:
-            what = f"of areas not known to have more than {POPULOUS:,} people"
-            what += "" if self.people else " (no zip_population was given)"
-            yield Against(counted(column.name, small, what))
+            description = f"of areas not known to have more than {POPULOUS:,} people"
+            description += "" if self.people else " (no zip_population was given)"
+            yield Against(counted(column.name, small, description))
         if unclear:
             yield Against(counted(column.name, unclear, "that are no ZIP codes"), sure=False)
 
@@ -257,8 +261,8 @@ class SafeHarbor(RuleSet):
         if packed and (called or packed >= 0.9 * column.counts.cells):
             dated += packed
         if not called and (seconds := column.matching(_SECONDS)):
-            what = "with ten or thirteen digits, as seconds since 1970 have: are they times?"
-            yield Against(counted(column.name, seconds, what), sure=False)
+            description = "with ten or thirteen digits, as seconds since 1970 have: are they times?"
+            yield Against(counted(column.name, seconds, description), sure=False)
         if not dated and not called:
             return
         if column.listed is None:
@@ -279,8 +283,8 @@ class SafeHarbor(RuleSet):
         if fine:
             yield Against(counted(column.name, fine, "finer than a year"))
         if old:
-            what = f"that tell an age of {OLDEST} or more (as of {self.as_of})"
-            yield Against(counted(column.name, old, what))
+            description = f"that tell an age of {OLDEST} or more (as of {self.as_of})"
+            yield Against(counted(column.name, old, description))
         if unclear:
             yield Against(
                 counted(column.name, unclear, "that are no dates, under a name of dates"),
@@ -301,8 +305,8 @@ class SafeHarbor(RuleSet):
             elif ends[1] >= OLDEST and not (math.isinf(ends[1]) and ends[0] <= OLDEST):
                 old += n
         if old:
-            what = f"that tell ages of {OLDEST} or more apart (one category: >={OLDEST})"
-            yield Against(counted(column.name, old, what))
+            description = f"that tell ages of {OLDEST} or more apart (one category: >={OLDEST})"
+            yield Against(counted(column.name, old, description))
         if unclear:
             yield Against(counted(column.name, unclear, "that are no ages"), sure=False)
 

@@ -194,7 +194,7 @@ class RelativeThreatBound(JudgedAtEnd):
         words = {
             "a prior of its own": question.prior != usual.prior,
             "learner conditional": question.reading != usual.reading,
-            f"gain: {question.gain.words}": not question.gain.usual,
+            f"gain: {question.gain.words}": not question.gain.is_default,
             f"{' and '.join(self.joint)} together": bool(self.joint),
             f"seen: {', '.join(question.known or ())}": question.known is not None,
             "seen with noise": bool(question.noise),

@@ -108,10 +108,10 @@ def problems_of(column: RegionColumn, cells: Floats, *, merge: bool = True) -> P
     )
 
 
-def _own_atoms(column: RegionColumn, shown: Ints) -> Ints:
+def _own_atoms(column: RegionColumn, regions: Ints) -> Ints:
     """The number of each atom when only these regions count."""
     cut = np.zeros(column.width + 1, dtype=bool)
-    for part in shown.tolist():
+    for part in regions.tolist():
         atoms = column.of_part(part)
         gap = np.flatnonzero(np.diff(atoms) > 1)
         cut[atoms[0]] = cut[atoms[-1] + 1] = True
@@ -284,8 +284,8 @@ class Drawn(ByAtoms):
 
         cells, wanted, place, share = self.pairs(s, parts, codes)
         begins, listed = self.problems.cell_begins, self.problems.cell_atoms
-        found = inside_draws(self.thetas, begins, listed, cells, wanted)
-        drawn: Floats = found[place] * np.exp(share)[:, None]
+        shares = inside_draws(self.thetas, begins, listed, cells, wanted)
+        drawn: Floats = shares[place] * np.exp(share)[:, None]
         return drawn
 
     def mean_draws(self, codes: Ints) -> Floats:
@@ -330,15 +330,15 @@ class Generalized:
         entries = entries_of(self.model.groups, where)
         weight: Floats = np.log(entries.n)[None, :]
         for posterior, row in zip(self.posteriors, codes, strict=True):
-            parts = posterior.column.shown[entries.group].astype(np.int64)
-            weight = weight + posterior.log_inside(entries.s, parts, row[entries.who])
+            parts = posterior.column.region_of[entries.group].astype(np.int64)
+            weight = weight + posterior.log_inside(entries.s, parts, row[entries.person])
         return shares(entries, weight, self.model.width)
 
     def random_worlds(self, codes: Ints, where: Located) -> Floats:
         entries = entries_of(self.model.groups, where)
         room = np.zeros(len(self.model.groups))
         for column in self.model.columns:
-            room += np.log(column.size[column.shown])
+            room += np.log(column.size[column.region_of])
         weight = np.log(entries.n) - room[entries.group]
         return shares(entries, weight[None, :], self.model.width)
 
@@ -363,7 +363,7 @@ class Generalized:
         for posterior, weights in zip(self.posteriors, known, strict=True):
             if weights is not None:
                 inside = posterior.inside_of(weights)
-                total = total * inside[:, groups.indices, posterior.column.shown[groups.row]]
+                total = total * inside[:, groups.indices, posterior.column.region_of[groups.row]]
         return self._by_value(total)
 
     def random_worlds_of(self, known: Known) -> Floats:
@@ -376,7 +376,7 @@ class Generalized:
                 inside = np.zeros(column.parts)
                 inside[used] = np.add.reduceat(summed[column.atoms], column.indptr[used])
                 inside[used] /= column.size[used]
-                total = total * inside[column.shown[groups.row]]
+                total = total * inside[column.region_of[groups.row]]
         return self._by_value(total)
 
     def _by_value(self, stored: Floats) -> Floats:
@@ -409,7 +409,7 @@ class Generalized:
         pi = rng.dirichlet(self.model.alpha + self.model.people, size=many)
         total = np.repeat(pi[:, :, None], len(known), axis=2)
         for place, posterior in enumerate(self.posteriors):
-            asked = [one[place] for one in known]
+            asked = [victim[place] for victim in known]
             if any(weights is not None for weights in asked):
                 size = len(posterior.column.domain)
                 rows = [np.ones(size) if weights is None else weights for weights in asked]

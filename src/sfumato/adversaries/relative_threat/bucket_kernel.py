@@ -86,9 +86,9 @@ def sweep_metropolis(
                         other = int(rng.random() * (k + 1))
                         proposed[k], proposed[other] = proposed[other], proposed[k]
                 else:
-                    one = int(rng.random() * people)
-                    other = (one + 1 + int(rng.random() * (people - 1))) % people
-                    proposed[one], proposed[other] = proposed[other], proposed[one]
+                    person = int(rng.random() * people)
+                    other = (person + 1 + int(rng.random() * (people - 1))) % people
+                    proposed[person], proposed[other] = proposed[other], proposed[person]
                 ratio = 0.0
                 for k in range(people):
                     if proposed[k] != has[start + k]:
@@ -152,8 +152,8 @@ class Room(NamedTuple):
     chances: Floats
     forward: Floats
     backward: Floats
-    who: Ints
-    which: Ints
+    persons: Ints
+    numbers: Ints
     order: Ints
     seat: Ints
 
@@ -191,7 +191,7 @@ def sweep_buckets(
 ) -> None:
     """Deal every bucket anew; chances are added to `now`, by slot, unless it is empty."""
     place, begins, member, member_begins, value_begins, value, slot_begins, blocks = buckets
-    w, chances, forward, backward, who, which, order, seat = room
+    w, chances, forward, backward, persons, numbers, order, seat = room
     for g in range(len(blocks)):
         start, people = begins[g], begins[g + 1] - begins[g]
         first = value_begins[g]
@@ -202,23 +202,23 @@ def sweep_buckets(
             if blocks[g]:
                 n = people
                 for k in range(n):
-                    who[k], which[k] = start + k, has[start + k]
+                    persons[k], numbers[k] = start + k, has[start + k]
             else:
-                n = _choose(state, start, people, has, order, who, which)
+                n = _choose(state, start, people, has, order, persons, numbers)
             for j in range(n):
-                s = value[first + which[j]]
+                s = value[first + numbers[j]]
                 for c in range(place.shape[1]):
-                    cell = place[who[j], c] + s
+                    cell = place[persons[j], c] + s
                     at[cell] -= 1
                     weight[cell] = table[at[cell]]
             sum_ways(
                 n,
                 weight,
                 place,
-                who,
+                persons,
                 value,
                 first,
-                which,
+                numbers,
                 by_logs,
                 steps,
                 step_begins[n],
@@ -226,11 +226,11 @@ def sweep_buckets(
                 w,
                 forward,
             )
-            draw_way(state, n, w, forward, has, who, which)
+            draw_way(state, n, w, forward, has, persons, numbers)
             for j in range(n):
-                s = value[first + has[who[j]]]
+                s = value[first + has[persons[j]]]
                 for c in range(place.shape[1]):
-                    cell = place[who[j], c] + s
+                    cell = place[persons[j], c] + s
                     at[cell] += 1
                     weight[cell] = table[at[cell]]
         if len(now) == 0:
@@ -240,14 +240,14 @@ def sweep_buckets(
             begin, end = step_begins[n], step_begins[n + 1]
             sum_chances(n, w, steps, begin, end, forward, backward, chances)
             for j in range(n):
-                seat[who[j] - start] = j
+                seat[persons[j] - start] = j
         for k in range(people):
             row = slot_begins[g] + (member[start + k] - member_begins[g]) * values
             if seat[k] < 0:
                 now[row + has[start + k]] += 1.0
             else:
                 for i in range(n):
-                    now[row + which[i]] += chances[seat[k] * n + i]
+                    now[row + numbers[i]] += chances[seat[k] * n + i]
                 seat[k] = -1
 
 
@@ -258,8 +258,8 @@ def _choose(
     people: int,
     has: Ints,
     order: Ints,
-    who: Ints,
-    which: Ints,
+    persons: Ints,
+    numbers: Ints,
 ) -> int:
     """Go through people in random order, take each whose value is new; how many were taken."""
     n = 0
@@ -271,10 +271,10 @@ def _choose(
         person = start + order[k]
         new = True
         for j in range(n):
-            if which[j] == has[person]:
+            if numbers[j] == has[person]:
                 new = False
         if new:
-            who[n], which[n] = person, has[person]
+            persons[n], numbers[n] = person, has[person]
             n += 1
             if n == BLOCK:
                 break
@@ -304,19 +304,20 @@ def note(
 
 @kernel
 def learner_means(
-    kept: Floats, log_weights: Floats, places: Ints, usual: Floats, batches: int
+    kept: Floats, log_weights: Floats, places: Ints, mean_weights: Floats, batches: int
 ) -> tuple[Floats, Floats]:
     """E[prod_A (beta + c)] for people of given tuples: batches by people by values, and logarithms
     of the factors by which they are to be multiplied, people by values.
 
     `places[t, c]` is where tuple t's value of column c lies for the first sensitive value, or -1
-    where nobody listed has it: it is left out then. `log_weights` are those of the draws. `usual`
-    is what beta + c is on the whole, by cell: products are of ratios to it, which floats hold.
+    where nobody listed has it: it is left out then. `log_weights` are those of the draws.
+    `mean_weights` are beta + c on the whole, by cell: products are of ratios to them, which floats
+    hold.
     """
-    values = usual.shape[1]
+    values = mean_weights.shape[1]
     many = len(kept) // batches
-    found, logs = np.zeros((batches, len(places), values)), np.zeros((len(places), values))
-    inverse, weights = 1.0 / usual.ravel(), np.exp(log_weights)
+    products, logs = np.zeros((batches, len(places), values)), np.zeros((len(places), values))
+    inverse, weights = 1.0 / mean_weights.ravel(), np.exp(log_weights)
     unlikely = weights.min() < 1e-200  # but what is looked for may be all the likelier there
     for batch in range(batches):
         for m in range(batch * many, (batch + 1) * many):
@@ -327,17 +328,17 @@ def learner_means(
                         if places[t, c] >= 0:
                             cell = places[t, c] + s
                             product *= kept[m, cell] * inverse[cell]
-                    found[batch, t, s] += product
+                    products[batch, t, s] += product
     for t in range(len(places)):
         for s in range(values):
-            total = found[:, t, s].sum()
-            if unlikely or not 1e-200 < total < 1e200:  # too far from the usual
-                logs[t, s] = _mean_by_logs(kept, log_weights, places[t], s, found[:, t, s])
+            total = products[:, t, s].sum()
+            if unlikely or not 1e-200 < total < 1e200:  # too far from the means
+                logs[t, s] = _mean_by_logs(kept, log_weights, places[t], s, products[:, t, s])
                 continue
             for c in range(places.shape[1]):
                 if places[t, c] >= 0:
-                    logs[t, s] += math.log(usual[places[t, c] // values, s])
-    return found, logs
+                    logs[t, s] += math.log(mean_weights[places[t, c] // values, s])
+    return products, logs
 
 
 @inner

@@ -206,11 +206,11 @@ class BucketModel:
         ends = np.searchsorted(value[by_value], np.arange(self.width + 1))
         holders = [by_value[start:stop] for start, stop in pairwise(ends.tolist())]
         pairs = []
-        for one, other in combinations(sorted(holders, key=len)[-FREQUENT:], 2):
+        for pair in combinations(sorted(holders, key=len)[-FREQUENT:], 2):
             # A bucket's first with one value and its first with the other, and so on.
-            first, second = (group[who] * len(has) + _nth(group[who]) for who in (one, other))
+            first, second = (group[people] * len(has) + _nth(group[people]) for people in pair)
             _, here, there = np.intersect1d(first, second, return_indices=True)
-            pairs.append((one[here], other[there]))
+            pairs.append((pair[0][here], pair[1][there]))
         most = max((len(here) for here, _ in pairs), default=0)
         made: list[tuple[float, Ints]] = []
         for here, there in pairs:
@@ -219,7 +219,7 @@ class BucketModel:
                 dealt[here], dealt[there] = has[there], has[here]
                 at = self.ladder(np.ones(1), dealt[None], [0]).at
                 made.append((float(self.weight_table.logs[at].sum()), dealt))
-        return [dealt for _, dealt in sorted(made, key=lambda one: -one[0])[:many]]
+        return [dealt for _, dealt in sorted(made, key=lambda scored: -scored[0])[:many]]
 
     def places(self, codes: Ints) -> Ints:
         """Where values of tuples lie for the first sensitive value: tuples by columns.
@@ -250,8 +250,8 @@ def buckets_of(
 ) -> BucketModel:
     codes = np.array(
         [
-            recode(domain.name, row, theirs, domain)
-            for domain, theirs, row in zip(domains, members.domains, members.codes, strict=True)
+            recode(domain.name, row, published, domain)
+            for domain, published, row in zip(domains, members.domains, members.codes, strict=True)
         ],
         dtype=np.int64,
     )
@@ -296,8 +296,8 @@ def buckets_of(
 
 def listings(buckets: BucketModel, codes: Ints) -> Ragged[Ints]:
     """Which listed tuples each asked tuple is."""
-    both = np.hstack([buckets.codes, codes]).astype(np.int32)
-    number, first = rank_rows(both, [len(domain) for domain in buckets.domains])
+    listed_and_asked = np.hstack([buckets.codes, codes]).astype(np.int32)
+    number, first = rank_rows(listed_and_asked, [len(domain) for domain in buckets.domains])
     total = buckets.codes.shape[1]
     order = np.argsort(number[:total], kind="stable")
     ends = np.searchsorted(number[:total][order], np.arange(len(first) + 1))
@@ -370,13 +370,13 @@ class Bucketized:
         """Sum the chances of everybody listed with these values: replicates by people by values."""
         buckets, groups = self.buckets, self.buckets.groups
         listed = listings(buckets, codes)
-        who = listed.rows
+        asked = listed.rows
         group = self._group[listed.values]
         many = groups.distinct[group]
         row = buckets.slot_begins[group] + (listed.values - buckets.member_begins[group]) * many
         slot = run_places(row, many)
         s = groups.indices[run_places(groups.indptr[group], many)]
-        key = np.repeat(who, many) * buckets.width + s
+        key = np.repeat(asked, many) * buckets.width + s
         size = codes.shape[1] * buckets.width
         rows = [np.bincount(key, weights=chance[slot], minlength=size) for chance in chances]
         summed = np.array(rows, dtype=np.float64)
@@ -391,9 +391,9 @@ class Bucketized:
 
         buckets = self.buckets
         places = buckets.places(codes)
-        usual = self.kept_counts.mean(axis=0).reshape(-1, buckets.width)
+        mean_weights = self.kept_counts.mean(axis=0).reshape(-1, buckets.width)
         means, logs = learner_means(
-            self.kept_counts, self._log_weights, places, usual, self.batches
+            self.kept_counts, self._log_weights, places, mean_weights, self.batches
         )
         logs += np.log(self.mean_pi) + np.log(buckets.scale).sum(axis=0)
         for c, row in enumerate(codes):
@@ -424,7 +424,7 @@ class Bucketized:
         return np.array(rows, dtype=np.float64)
 
     def learner_of(self, asked: Sequence[tuple[float, Known]]) -> Floats:
-        logs = np.log(self.mean_pi)[:, None] + self._log_masses([one for _, one in asked])
+        logs = np.log(self.mean_pi)[:, None] + self._log_masses([known for _, known in asked])
         logs += self._log_weights[:, None, None]
         total = mixed(logs, [weight for weight, _ in asked])
         many = len(total) // self.batches * self.batches
@@ -437,8 +437,8 @@ class Bucketized:
         for c, numbers in enumerate(buckets.number):
             listed = np.flatnonzero(numbers >= 0)
             counts = self._column(c)
-            for at, one in enumerate(known):
-                weights = one[c]
+            for at, victim in enumerate(known):
+                weights = victim[c]
                 if weights is None:
                     continue
                 unseen = np.where(numbers < 0, weights, 0.0)
@@ -472,9 +472,9 @@ class Bucketized:
             number = self.buckets.number[c][row]
             beta = self.buckets.beta_of(c, slice(None), row)
             counts = self._column(c)[chosen]
-            mine = np.where(number >= 0, counts[:, :, np.maximum(number, 0)], beta)
-            rest = 1 / self.buckets.scale[c][:, None] - mine
-            drawn = rng.beta(mine, np.maximum(rest, 1e-300))
+            weight = np.where(number >= 0, counts[:, :, np.maximum(number, 0)], beta)
+            rest = 1 / self.buckets.scale[c][:, None] - weight
+            drawn = rng.beta(weight, np.maximum(rest, 1e-300))
             thetas.append(np.maximum(drawn, 1e-300))
         return pi, thetas
 
@@ -483,11 +483,11 @@ class Bucketized:
         chosen = self._chosen(rng, many)
         total = np.repeat(pi[:, :, None], len(known), axis=2)
         for c, numbers in enumerate(self.buckets.number):
-            asked = [one[c] for one in known]
+            asked = [victim[c] for victim in known]
             if all(weights is None for weights in asked):
                 continue
             size = len(self.buckets.domains[c])
-            rows = np.array([np.ones(size) if one is None else one for one in asked])
+            rows = np.array([np.ones(size) if row is None else row for row in asked])
             kinds, kind = np.unique(rows, axis=1, return_inverse=True)
             shape = np.zeros((many, self.buckets.width, kinds.shape[1]))
             listed = np.flatnonzero(numbers >= 0)

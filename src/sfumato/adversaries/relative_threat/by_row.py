@@ -162,19 +162,19 @@ def signatures_of_rows(release: Release, table: Table) -> Placement | None:
     none = np.zeros(0, dtype=np.int64)
     located = locate(judged, Targets(rows.quasi, rows.codes[:, first], none, none))
     fitting = rows_of(located.indptr)
-    alike = length[located.groups] == many[first][fitting]
-    fits = np.unique(fitting[alike] * kinds + kind[located.groups[alike]])
+    same_length = length[located.groups] == many[first][fitting]
+    fits = np.unique(fitting[same_length] * kinds + kind[located.groups[same_length]])
     if len(np.unique(fits // kinds)) < len(fits):
         return None
     kind_of = np.full(len(first), -1, dtype=np.int64)
     kind_of[fits // kinds] = fits % kinds
-    shown = kind_of[case]
+    kind_of_row = kind_of[case]
     number = {
         tuple(sorted(sets.members[a:b])): at for at, (a, b) in enumerate(pairwise(sets.offsets))
     }
-    whose = [number.get(tuple(sorted(shown[a:b])), -1) for a, b in pairwise(offsets)]
-    of_row = np.array(whose, dtype=np.int64)[rows.person]
-    group = np.searchsorted(pairs, of_row * kinds + shown)
+    by_person = [number.get(tuple(sorted(kind_of_row[a:b])), -1) for a, b in pairwise(offsets)]
+    of_row = np.array(by_person, dtype=np.int64)[rows.person]
+    group = np.searchsorted(pairs, of_row * kinds + kind_of_row)
     placed = np.where(of_row < 0, -1, group)
     if not _counts_as_published(judged, rows, placed):
         return None

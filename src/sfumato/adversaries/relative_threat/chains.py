@@ -127,8 +127,8 @@ def rhat_of(traces: Floats) -> Floats:
         # A chain that stands still where others move has not arrived.
         stuck = (moved.max(axis=1) - moved.min(axis=1) <= 1e-12).any(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            found = statistics().rhat(moved, chain_axis=0, draw_axis=1)
-        rhat[moving] = np.where(stuck | np.isnan(found), np.inf, found)
+            figures = statistics().rhat(moved, chain_axis=0, draw_axis=1)
+        rhat[moving] = np.where(stuck | np.isnan(figures), np.inf, figures)
     return rhat
 
 
@@ -182,8 +182,8 @@ def weiss(draws: npt.NDArray[np.int64], parts: int = 5) -> float:
     )
     statistic = float((((table - many * whole) ** 2) / (many * whole)).sum())
     agree_by_chance = float((whole**2).sum())
-    same = float((coded[1:] == coded[:-1]).mean())
-    kappa = max((same - agree_by_chance) / (1 - agree_by_chance), 0.0)
+    repeated = float((coded[1:] == coded[:-1]).mean())
+    kappa = max((repeated - agree_by_chance) / (1 - agree_by_chance), 0.0)
     inflation = (1 + kappa) / max(1 - kappa, 1e-12)
     return float(chi2.sf(statistic / inflation, (parts - 1) * (size - 1)))
 
@@ -311,7 +311,7 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int, given_up: float = math.i
     statistics()  # says at once if the library is missing
     start = time.monotonic()
     rng = np.random.default_rng([seed, 7])
-    some = rng.permutation(sampler.pool)
+    shuffled = rng.permutation(sampler.pool)
     done, length = 0, FIRST
     with Ticker("sampling", goal.sweeps) as ticker:
         sampler.warm_up(length)
@@ -319,7 +319,7 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int, given_up: float = math.i
         ticker.add(length)
         while True:
             length *= 2
-            watched = _watched(sampler, some, done > FIRST)
+            watched = _watched(sampler, shuffled, done > FIRST)
             thin = max(1, length // min(goal.kept, sampler.most_kept))
             begun = time.monotonic()
             try:
@@ -361,15 +361,15 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int, given_up: float = math.i
     )
 
 
-def _watched(sampler: Sampler, some: Ints, known: bool) -> Ints:
+def _watched(sampler: Sampler, shuffled: Ints, known: bool) -> Ints:
     """Half at random, half those with the largest error so far."""
-    if len(some) <= WATCHED:
-        return np.sort(some)
+    if len(shuffled) <= WATCHED:
+        return np.sort(shuffled)
     if not known:
-        return np.sort(some[:WATCHED])
+        return np.sort(shuffled[:WATCHED])
     half = WATCHED // 2
     worst = np.argsort(-sampler.errors(), kind="stable")
-    return np.unique(np.concatenate([some[:half], worst[:half]]))
+    return np.unique(np.concatenate([shuffled[:half], worst[:half]]))
 
 
 def _reason(rhat: Floats, ess: Floats, apart: int, goal: Goal, done: str) -> str:

@@ -55,10 +55,10 @@ def _domain(release: Release, table: Table | None, place: int, name: str) -> tup
     declared = not isinstance(schema.domains.get(name), str | None) or bool(
         recipe is not None and recipe.leaves()
     )
-    held = release.placement.table if release.placement is not None else table
+    original = release.placement.table if release.placement is not None else table
     kept = release.made.domains if isinstance(release.made, ReadFrom) else {}
-    domain = kept.get(name) if held is None else _of_table(held, name)
-    if declared and (held is None or not _same_domain(schema, held.schema, name)):
+    domain = kept.get(name) if original is None else _of_table(original, name)
+    if declared and (original is None or not _same_domain(schema, original.schema, name)):
         domain = known_domain(name, schema.domains.get(name), recipe)
     if release.regions.buckets is not None:
         listed = release.regions.buckets.domains[place]
@@ -69,11 +69,11 @@ def _domain(release: Release, table: Table | None, place: int, name: str) -> tup
     return _with_specials(domain, parts), declared
 
 
-def _same_domain(one: Schema, other: Schema, name: str) -> bool:
+def _same_domain(first: Schema, second: Schema, name: str) -> bool:
     """Whether two schemas declare the same values of a column."""
-    return one is other or (
-        one.domains.get(name) == other.domains.get(name)
-        and one.hierarchies.get(name) == other.hierarchies.get(name)
+    return first is second or (
+        first.domains.get(name) == second.domains.get(name)
+        and first.hierarchies.get(name) == second.hierarchies.get(name)
     )
 
 
@@ -109,14 +109,14 @@ def _of_parts(name: str, parts: Sequence[Region]) -> Domain:
     return Domain(name, kind, (*present, *missing))
 
 
-def _with_specials(domain: Domain, shown: Sequence[Region] | Domain) -> Domain:
+def _with_specials(domain: Domain, published: Sequence[Region] | Domain) -> Domain:
     """With NULL, and special codes beside ranges, as values where the release shows them."""
     specials: set[str | None] = set()
-    if isinstance(shown, Domain):
-        specials.update(shown.specials)
+    if isinstance(published, Domain):
+        specials.update(published.specials)
     else:
-        specials.update(*(part.beside for part in shown if isinstance(part, Span)))
-        if any(not isinstance(part, Anything) and part.contains(None) for part in shown):
+        specials.update(*(part.beside for part in published if isinstance(part, Span)))
+        if any(not isinstance(part, Anything) and part.contains(None) for part in published):
             specials.add(None)
     more = specials - set(domain.values)
     if not more:
@@ -128,15 +128,15 @@ def _with_specials(domain: Domain, shown: Sequence[Region] | Domain) -> Domain:
     return Domain(domain.name, domain.kind, values)
 
 
-def recode(name: str, codes: Codes, theirs: Domain, ours: Domain) -> Ints:
-    """Their codes as ours; refused where they use a value that is not in our domain."""
-    if theirs is ours:
+def recode(name: str, codes: Codes, source: Domain, target: Domain) -> Ints:
+    """Codes of one domain as those of another; refused where a value used is not in it."""
+    if source is target:
         return codes.astype(np.int64)
-    place = [ours.code(value) for value in theirs.values]
+    place = [target.code(value) for value in source.values]
     known = np.array([-1 if code is None else code for code in place], dtype=np.int64)
     moved = known[codes]
     if (moved < 0).any():
-        strange = [theirs.labels[code] for code in np.unique(codes[moved < 0]).tolist()]
+        strange = [source.labels[code] for code in np.unique(codes[moved < 0]).tolist()]
         raise InputError(
             f"column {name!r}: {len(strange)} value(s) are outside its domain: "
             f"{name_some(strange)}; add them to the schema's domains, or correct them"
@@ -161,14 +161,14 @@ def values_inside(domain: Domain, parts: Sequence[Region], used: Ints) -> dict[i
 
 @dataclass(frozen=True)
 class RegionColumn:
-    """`shown[g]` is the region of group g; region p holds `atoms[indptr[p]:indptr[p + 1]]`.
+    """`region_of[g]` is the region of group g; region p holds `atoms[indptr[p]:indptr[p + 1]]`.
 
     `beta` has a row by sensitive value, or one row for all. `size[p]` counts a region's values.
     """
 
     domain: Domain
     beta: Floats
-    shown: Codes
+    region_of: Codes
     atom_of: Ints
     indptr: Ints
     atoms: Ints
@@ -214,9 +214,11 @@ class RegionColumn:
         return summed
 
 
-def column_of(domain: Domain, beta: Floats, parts: Sequence[Region], shown: Codes) -> RegionColumn:
+def column_of(
+    domain: Domain, beta: Floats, parts: Sequence[Region], region_of: Codes
+) -> RegionColumn:
     """The column of a release whose groups show these regions of it."""
-    inside = values_inside(domain, parts, np.unique(shown))
+    inside = values_inside(domain, parts, np.unique(region_of))
     begins = [np.zeros(1, dtype=np.int64)]
     for codes in inside.values():
         gap = np.flatnonzero(np.diff(codes) > 1)
@@ -233,4 +235,4 @@ def column_of(domain: Domain, beta: Floats, parts: Sequence[Region], shown: Code
         size[part] = len(codes)
     atoms = Ragged.of(lists)
     atom_of = atom_of.astype(np.int64)
-    return RegionColumn(domain, beta, shown, atom_of, atoms.offsets, atoms.values, size, first)
+    return RegionColumn(domain, beta, region_of, atom_of, atoms.offsets, atoms.values, size, first)

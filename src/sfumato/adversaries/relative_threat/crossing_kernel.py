@@ -119,13 +119,13 @@ def _binomial(rng: np.random.Generator, people: int, share: float) -> int:
 
     Large numbers take a few gammas, and the compiler has no second distribution to build.
     """
-    found = 0
+    successes = 0
     while people > FEW:
         middle = people // 2 + 1
-        one = rng.standard_gamma(float(middle))
-        split = one / (one + rng.standard_gamma(float(people + 1 - middle)))
+        gamma = rng.standard_gamma(float(middle))
+        split = gamma / (gamma + rng.standard_gamma(float(people + 1 - middle)))
         if split <= share:
-            found += middle
+            successes += middle
             people -= middle
             share = (share - split) / (1.0 - split)
         else:
@@ -133,8 +133,8 @@ def _binomial(rng: np.random.Generator, people: int, share: float) -> int:
             share /= split
     for _ in range(people):
         if rng.random() < share:
-            found += 1
-    return found
+            successes += 1
+    return successes
 
 
 @inner
@@ -163,8 +163,8 @@ def _exchange(
     """Draw anew how two neighbours divide their mass: a slice, shrunk from the whole of it."""
     whole = theta[a] + theta[a + 1]
     if len(parts) == 0:
-        one = max(rng.standard_gamma(beta[a]), TINY)
-        theta[a] = max(whole * one / (one + rng.standard_gamma(beta[a + 1])), TINY)
+        gamma = max(rng.standard_gamma(beta[a]), TINY)
+        theta[a] = max(whole * gamma / (gamma + rng.standard_gamma(beta[a + 1])), TINY)
         theta[a + 1] = max(whole - theta[a], TINY)
         return
     x = min(max(theta[a] / whole, TINY), 1.0 - 1e-16)
@@ -218,16 +218,16 @@ def inside_draws(draws: Floats, begins: Ints, atoms: Ints, cells: Ints, wanted: 
     `draws` has a row by atom. Pairs of one region should stand together: its mass is summed once.
     """
     many = draws.shape[1]
-    found = np.empty((len(cells), many))
+    shares = np.empty((len(cells), many))
     mass = np.empty(many)
     last = -1
     for i in range(len(cells)):
         if cells[i] != last:
             last = cells[i]
-            _masses(draws, begins, atoms, last, mass)
+            _sum_mass(draws, begins, atoms, last, mass)
         for m in range(many):
-            found[i, m] = draws[wanted[i], m] / mass[m]
-    return found
+            shares[i, m] = draws[wanted[i], m] / mass[m]
+    return shares
 
 
 @kernel
@@ -236,19 +236,19 @@ def inside_means(
 ) -> Floats:
     """The means of the same over equal batches of draws: batches by pairs."""
     many = draws.shape[1] // batches
-    found = np.zeros((batches, len(cells)))
+    means = np.zeros((batches, len(cells)))
     mass = np.empty(draws.shape[1])
     last = -1
     for i in range(len(cells)):
         if cells[i] != last:
             last = cells[i]
-            _masses(draws, begins, atoms, last, mass)
+            _sum_mass(draws, begins, atoms, last, mass)
         for batch in range(batches):
             total = 0.0
             for m in range(batch * many, (batch + 1) * many):
                 total += draws[wanted[i], m] / mass[m]
-            found[batch, i] = total / many
-    return found
+            means[batch, i] = total / many
+    return means
 
 
 @kernel
@@ -257,10 +257,10 @@ def weighted_means(
 ) -> Floats:
     """The mean of sum_a w_a theta_a / theta(region) for every region: batches by regions."""
     many = draws.shape[1] // batches
-    found = np.zeros((batches, len(begins) - 1))
+    means = np.zeros((batches, len(begins) - 1))
     mass, part = np.empty(draws.shape[1]), np.empty(draws.shape[1])
     for cell in range(len(begins) - 1):
-        _masses(draws, begins, atoms, cell, mass)
+        _sum_mass(draws, begins, atoms, cell, mass)
         for m in range(len(part)):
             part[m] = 0.0
         for i in range(begins[cell], begins[cell + 1]):
@@ -271,12 +271,12 @@ def weighted_means(
             total = 0.0
             for m in range(batch * many, (batch + 1) * many):
                 total += part[m] / mass[m]
-            found[batch, cell] = total / many
-    return found
+            means[batch, cell] = total / many
+    return means
 
 
 @inner
-def _masses(draws: Floats, begins: Ints, atoms: Ints, cell: int, mass: Floats) -> None:
+def _sum_mass(draws: Floats, begins: Ints, atoms: Ints, cell: int, mass: Floats) -> None:
     for m in range(len(mass)):
         mass[m] = 0.0
     for i in range(begins[cell], begins[cell + 1]):

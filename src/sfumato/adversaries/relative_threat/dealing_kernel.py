@@ -80,10 +80,10 @@ def sum_ways(
     n: int,
     weight: Floats,
     place: npt.NDArray[np.int32],
-    who: Ints,
+    persons: Ints,
     value: Ints,
     first: int,
-    which: Ints,
+    numbers: Ints,
     by_logs: bool,
     steps: Steps,
     start: int,
@@ -94,10 +94,10 @@ def sum_ways(
     """The weights w[j * n + i] of the i-th value for the j-th person, and their sums over sets."""
     total = 0.0
     if not by_logs:
-        _weigh(n, weight, place, who, value, first, which, w)
+        _weigh(n, weight, place, persons, value, first, numbers, w)
         total = _sum_forward(n, w, steps, start, stop, forward)
     if total < LEAST_SUM:
-        _weigh_by_logs(n, weight, place, who, value, first, which, w)
+        _weigh_by_logs(n, weight, place, persons, value, first, numbers, w)
         _sum_forward(n, w, steps, start, stop, forward)
 
 
@@ -106,20 +106,20 @@ def _weigh(
     n: int,
     weight: Floats,
     place: npt.NDArray[np.int32],
-    who: Ints,
+    persons: Ints,
     value: Ints,
     first: int,
-    which: Ints,
+    numbers: Ints,
     w: Floats,
 ) -> None:
     """Weights as products, those of a value up to a common factor."""
     for i in range(n):
-        s = value[first + which[i]]
+        s = value[first + numbers[i]]
         most = 0.0
         for j in range(n):
             product = 1.0
             for c in range(place.shape[1]):
-                product *= weight[place[who[j], c] + s]
+                product *= weight[place[persons[j], c] + s]
             w[j * n + i] = product
             most = max(most, product)
         scale = 1.0 / most
@@ -132,10 +132,10 @@ def _weigh_by_logs(
     n: int,
     weight: Floats,
     place: npt.NDArray[np.int32],
-    who: Ints,
+    persons: Ints,
     value: Ints,
     first: int,
-    which: Ints,
+    numbers: Ints,
     w: Floats,
 ) -> None:
     """Weights so scaled, by person and by value, that the likeliest way of dealing has ones only.
@@ -146,7 +146,7 @@ def _weigh_by_logs(
         for i in range(n):
             cost = 0.0
             for c in range(place.shape[1]):
-                cost -= math.log(weight[place[who[j], c] + value[first + which[i]]])
+                cost -= math.log(weight[place[persons[j], c] + value[first + numbers[i]]])
             w[j * n + i] = cost
     scale_costs(n, w)
 
@@ -234,8 +234,8 @@ def draw_way(
     w: Floats,
     forward: Floats,
     has: Ints,
-    who: Ints,
-    which: Ints,
+    persons: Ints,
+    numbers: Ints,
 ) -> None:
     """One way of dealing, walking back from the full set."""
     mask = (1 << n) - 1
@@ -248,5 +248,5 @@ def draw_way(
                 chance -= forward[mask ^ (1 << k)] * w[k * n + i]
                 if chance < 0:
                     break
-        has[who[taken]] = which[i]
+        has[persons[taken]] = numbers[i]
         mask ^= 1 << taken

@@ -87,8 +87,8 @@ def _ways(counts: Ints) -> list[Ints]:
         for value, n in enumerate(left):
             if n:
                 rest = [*left[:value], n - 1, *left[value + 1 :]]
-                for others in deal(rest, size - 1):
-                    yield [value, *others]
+                for following in deal(rest, size - 1):
+                    yield [value, *following]
 
     return [np.array(way, dtype=np.int64) for way in deal(counts.tolist(), int(counts.sum()))]
 
@@ -167,11 +167,11 @@ class Mixture:
         """Where a person of the region with these atoms lies: all others spread, then she."""
         if len(atoms) == 1:
             return np.ones(1)
-        others = dict(self._cells)
+        cells = dict(self._cells)
         if len(atoms) == len(self._beta):  # says nothing, and was not counted
             return self.mean()
-        others[atoms] -= 1
-        terms = expand(others, len(self._beta))
+        cells[atoms] -= 1
+        terms = expand(cells, len(self._beta))
         assert terms is not None
         shares = np.zeros(len(atoms))
         for spread, coefficient in terms.items():
@@ -338,12 +338,12 @@ class DirichletTree:
 
     def draws(self, codes: Ints, rng: np.random.Generator, many: int) -> Floats:
         atoms = self.column.atom_of[codes]
-        theta = np.concatenate([one[:, :, atoms] for one in self._drawn(rng, many)])
+        theta = np.concatenate([block[:, :, atoms] for block in self._drawn(rng, many)])
         return split_atoms(self.column, theta, atoms, codes, rng)
 
     def draws_of(self, weights: Floats, rng: np.random.Generator, many: int) -> Floats:
         return np.concatenate(
-            [weigh_atoms(self.column, one, weights, rng) for one in self._drawn(rng, many)]
+            [weigh_atoms(self.column, block, weights, rng) for block in self._drawn(rng, many)]
         )
 
     def _drawn(self, rng: np.random.Generator, many: int) -> Iterator[Floats]:

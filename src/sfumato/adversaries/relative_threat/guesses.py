@@ -187,7 +187,7 @@ class Gain:
         return "guessed right" if self.top == 1 else f"among the {self.top} best guesses"
 
     @property
-    def usual(self) -> bool:
+    def is_default(self) -> bool:
         """Whether it is the paper's."""
         return self == Gain()
 
@@ -209,8 +209,8 @@ class Gain:
             )
         if lists is None or self.whole:
             return Named(self._weights(values, self.worth, 1.0), self.top)
-        held = [tuple(listed) or (NOTHING,) for listed in lists]
-        known = sorted({value for listed in held for value in listed})
+        members = [tuple(listed) or (NOTHING,) for listed in lists]
+        known = sorted({value for listed in members for value in listed})
         for value in self.worth:
             _check_value(value, known, values.name)
         if math.comb(len(known), self.top) > _MOST_ACTIONS:
@@ -218,7 +218,7 @@ class Gain:
                 f"gain = 'top {self.top}': {len(known)} values of {values.name!r} can be named in "
                 f"more than {_MOST_ACTIONS:,} ways, of people who have several each; name fewer"
             )
-        worth = [{value: self.worth.get(value, 1.0) for value in listed} for listed in held]
+        worth = [{value: self.worth.get(value, 1.0) for value in listed} for listed in members]
         return Listed(
             np.array(
                 [
@@ -241,7 +241,7 @@ _FORMS = "'value', 'top 3', { value = worth }, { action = { value = gain } } or,
 
 
 def parse_gain(
-    given: object, who: str = "relative threat", error: type[SfumatoError] = InputError
+    given: object, subject: str = "relative threat", error: type[SfumatoError] = InputError
 ) -> Gain:
     """A gain from what somebody wrote; refused in one line where none can be meant."""
     gain = given if isinstance(given, Gain) else None
@@ -254,19 +254,19 @@ def parse_gain(
         elif not any(isinstance(value, Mapping) for value in named.values()):
             gain = Gain(worth=named)
     if gain is None or not _is_whole(gain.top) or gain.top < 1:
-        raise error(f"{who}: gain = {quoted(given)} is not allowed; use {_FORMS}")
+        raise error(f"{subject}: gain = {quoted(given)} is not allowed; use {_FORMS}")
     for weights in (gain.worth, *gain.actions.values()):
         for value, weight in weights.items():
             number = isinstance(weight, int | float) and not isinstance(weight, bool)
             if not number or not 0 <= weight < math.inf:
                 raise error(
-                    f"{who}: gain of {value!r} = {quoted(weight)} is not allowed; it must be a "
+                    f"{subject}: gain of {value!r} = {quoted(weight)} is not allowed; it must be a "
                     "number, 0 or more"
                 )
     if any(gain.actions.values()) and not any(
         weight for weights in gain.actions.values() for weight in weights.values()
     ):
-        raise error(f"{who}: gain: no action gains anything; one must gain more than 0")
+        raise error(f"{subject}: gain: no action gains anything; one must gain more than 0")
     return gain
 
 
@@ -360,7 +360,7 @@ def judge_rows(sight: Sight, people: People, guesses: Guesses) -> CaseBeliefs:
             blocks[name].append(_belief(beliefs[name], guesses, place, s, n))
         p_a, p_l = beliefs["attacker"], beliefs["learner"]
         actions = guesses.choose(p_a[0], p_l[0], place, s)
-        ratio = _paired(*(guesses.expected(one, place, actions) for one in (p_a, p_l)))
+        ratio = _paired(*(guesses.expected(belief, place, actions) for belief in (p_a, p_l)))
         ratios.append(ratio[0])
         errors.append(jackknife(ratio))
         for name, listed in sums.items():

@@ -86,18 +86,18 @@ def states_of(groups: Groups, columns: Sequence[str], table: Table | None) -> St
     if groups.lists is not None:
         domain = groups.domain or Domain(name, "categorical", groups.values)
         lists = _lists(Attribute(domain, groups.lists.sets))
-        texts, held = tuple(lists), groups.lists
+        texts, by_list = tuple(lists), groups.lists
         beside = replace(groups.beside, everyone=None)
         groups = Groups.from_sparse(
-            held.indptr, held.indices, held.data, len(texts), values=texts, beside=beside
+            by_list.indptr, by_list.indices, by_list.data, len(texts), values=texts, beside=beside
         )
-    every = set(texts)
+    labels = set(texts)
     if table is not None:
         counts = table.counts.in_memory(_TOGETHER)
-        every |= set(_state_codes(counts, columns)[0].labels)
+        labels |= set(_state_codes(counts, columns)[0].labels)
         if lists:
             lists |= _lists(counts.sensitive[counts.attribute(name)])
-    values = Domain(name, "categorical", tuple(sorted(every)))
+    values = Domain(name, "categorical", tuple(sorted(labels)))
     place = {text: code for code, text in enumerate(values.labels)}
     codes = np.array([place[text] for text in texts], dtype=np.int64)
     wider = groups.relabel(codes, values.labels, values)
@@ -187,20 +187,20 @@ def people_of(
     groups, values = states.groups, states.values
     placement = release.placement
     if own is not None:
-        held, rows, n, group = own.table, own.tuples, own.n, own.groups
+        original, rows, n, group = own.table, own.tuples, own.n, own.groups
     elif placement is not None and (table is None or table is placement.table):
         known = placement.in_memory("asking what is believed of everybody")
-        held, rows, n, group = known.table, known.tuples, known.n, known.groups
+        original, rows, n, group = known.table, known.tuples, known.n, known.groups
     elif table is not None:
         n = table.counts.in_memory("asking what is believed of everybody").n
-        held, rows, group = table, np.arange(len(n)), None
+        original, rows, group = table, np.arange(len(n)), None
     else:
         return _of_release(release, groups, domains)
     for name in states.columns:
-        _check_attribute(held, name, states)
-    held = states.table(held)
-    place = held.counts.attribute(values.name)
-    counts = held.counts.in_memory("asking what is believed of everybody")
+        _check_attribute(original, name, states)
+    original = states.table(original)
+    place = original.counts.attribute(values.name)
+    counts = original.counts.in_memory("asking what is believed of everybody")
     names = [domain.name for domain in counts.quasi]
     wanted = [names.index(domain.name) for domain in domains]
     codes = np.array(
@@ -290,15 +290,15 @@ def _of_release(release: Release, groups: Groups, domains: Sequence[Domain]) -> 
         return None
     regions = release.regions.require_regions()
     rows = []
-    for parts, shown, domain in zip(regions.parts, regions.codes, domains, strict=True):
+    for parts, part_of_group, domain in zip(regions.parts, regions.codes, domains, strict=True):
         code_of_part = np.full(len(parts), -1, dtype=np.int64)
-        for part in np.unique(shown).tolist():
+        for part in np.unique(part_of_group).tolist():
             values = getattr(parts[part], "values", ())
             code = domain.code(next(iter(values))) if len(values) == 1 else None
             if code is None:
                 return None
             code_of_part[part] = code
-        rows.append(code_of_part[shown])
+        rows.append(code_of_part[part_of_group])
     codes = np.array(rows, dtype=np.int64).reshape(len(domains), len(groups))
     where = Located(np.arange(len(groups) + 1), np.arange(len(groups)))
     tuples, s, n = groups.row, groups.indices.astype(np.int64), groups.data
@@ -421,7 +421,7 @@ class Conditional:
     def learner_of(self, known: Sequence[tuple[float, Known]]) -> Floats:
         """The same of one victim: replicates by values."""
         rng = np.random.default_rng([self.seed, 17])
-        drawn = self.learnt.weights_drawn([one for _, one in known], rng, self.many)
+        drawn = self.learnt.weights_drawn([victim for _, victim in known], rng, self.many)
         shares = normalised(drawn @ np.array([weight for weight, _ in known]))
         many = self.many // _BATCHES
         by_batch = shares[: many * _BATCHES].reshape(_BATCHES, many, -1).mean(axis=1)
@@ -479,12 +479,12 @@ class BlurredSight(Sight):
         learnt, learner = self.learnt, self.conditional or self.learnt
         asked: dict[str, Callable[[Known], Floats]] = {
             "attacker": learnt.attacker_of,
-            "learner": lambda one: learner.learner_of([(1.0, one)]),
+            "learner": lambda victim: learner.learner_of([(1.0, victim)]),
             "random_worlds": learnt.random_worlds_of,
-            "ideal": lambda one: self.ideal.learner_of([(1.0, one)])[None],
+            "ideal": lambda victim: self.ideal.learner_of([(1.0, victim)])[None],
         }
         return {
-            name: normalised(np.stack([ask(one) for one in known], axis=1))[:, kind.ravel()]
+            name: normalised(np.stack([ask(victim) for victim in known], axis=1))[:, kind.ravel()]
             for name, ask in asked.items()
         }
 

@@ -78,8 +78,8 @@ def _of_products(learnt: Generalized, ideal: Ideal) -> Faithfulness:
         total, moved = 0.0, 0.0
         for s, weight in enumerate(np.exp(ideal.log_pi)):
             columns = [
-                LogRatioSums(one[min(replicate, len(one) - 1), s] - theta[s], np.exp(theta[s]))
-                for one, theta in zip(means, ideal.log_theta, strict=True)
+                LogRatioSums(mean[min(replicate, len(mean) - 1), s] - theta[s], np.exp(theta[s]))
+                for mean, theta in zip(means, ideal.log_theta, strict=True)
             ]
             excess, by = shortfall(float(log_pi[s] - ideal.log_pi[s]), columns)
             total += float(weight) * excess
@@ -92,18 +92,18 @@ def _of_products(learnt: Generalized, ideal: Ideal) -> Faithfulness:
 def shortfall(shift: float, columns: Sequence[LogRatioSums]) -> tuple[float, float]:
     """E[(1 - exp(shift + sum of the columns' terms))+], and how far it may be off."""
     halves = [LogRatioSums(np.zeros(1), np.ones(1)), LogRatioSums(np.zeros(1), np.ones(1))]
-    merged = sorted((_merged(column) for column in columns), key=lambda one: -len(one.x))
+    merged = sorted((_merged(column) for column in columns), key=lambda sums: -len(sums.x))
     for column in merged:
         smaller = int(len(halves[1].x) < len(halves[0].x))
         halves[smaller] = _added(halves[smaller], column)
-    one, other = halves
-    order = np.argsort(other.x)
-    x, p = other.x[order], other.p[order]
+    left, right = halves
+    order = np.argsort(right.x)
+    x, p = right.x[order], right.p[order]
     below = np.concatenate([[0.0], np.cumsum(p)])
     scaled = np.concatenate([[0.0], np.cumsum(p * np.exp(x))])
-    at = np.searchsorted(x, -(shift + one.x))
-    inner = below[at] - np.exp(shift + one.x) * scaled[at]
-    return float((one.p * np.maximum(inner, 0.0)).sum()), one.moved + other.moved
+    at = np.searchsorted(x, -(shift + left.x))
+    inner = below[at] - np.exp(shift + left.x) * scaled[at]
+    return float((left.p * np.maximum(inner, 0.0)).sum()), left.moved + right.moved
 
 
 def _merged(sums: LogRatioSums) -> LogRatioSums:
@@ -115,16 +115,16 @@ def _merged(sums: LogRatioSums) -> LogRatioSums:
     return LogRatioSums(x[starts], summed, sums.moved)
 
 
-def _added(one: LogRatioSums, other: LogRatioSums) -> LogRatioSums:
+def _added(left: LogRatioSums, right: LogRatioSums) -> LogRatioSums:
     """The distribution of the sum of two independent terms."""
-    if len(one.x) * len(other.x) > 4 * LIMIT:
+    if len(left.x) * len(right.x) > 4 * LIMIT:
         room = 2 * int(LIMIT**0.5)
-        if len(other.x) > room:
-            other = _coarser(other, room)
-        one = _coarser(one, max(room, 4 * LIMIT // len(other.x)))
-    x = (one.x[:, None] + other.x).ravel()
-    p = (one.p[:, None] * other.p).ravel()
-    together = _merged(LogRatioSums(x, p, one.moved + other.moved))
+        if len(right.x) > room:
+            right = _coarser(right, room)
+        left = _coarser(left, max(room, 4 * LIMIT // len(right.x)))
+    x = (left.x[:, None] + right.x).ravel()
+    p = (left.p[:, None] * right.p).ravel()
+    together = _merged(LogRatioSums(x, p, left.moved + right.moved))
     return _coarser(together, LIMIT)
 
 
@@ -150,8 +150,8 @@ def _of_draws(learnt: Bucketized, ideal: Ideal, seed: int) -> Faithfulness:
     for place, theta in enumerate(ideal.log_theta):
         for value in np.unique(s).tolist():
             chance = np.exp(theta[value])
-            mine = np.flatnonzero(s == value)
-            codes[place, mine] = rng.choice(len(chance), size=len(mine), p=chance / chance.sum())
+            draws = np.flatnonzero(s == value)
+            codes[place, draws] = rng.choice(len(chance), size=len(draws), p=chance / chance.sum())
         log_ideal = log_ideal + theta[s, codes[place]]
     log_learnt = learnt.log_joint(codes)[:, np.arange(DRAWS), s]
     excess = np.maximum(1 - np.exp(log_learnt - log_ideal), 0.0)
@@ -237,8 +237,8 @@ def _to(figures: Floats, many: int) -> Floats:
     return figures if len(figures) == many else np.repeat(figures[:1], many)
 
 
-def threatened(rows: CaseBeliefs, who: Literal["attacker", "learner"]) -> Threatened:
-    belief: Belief = getattr(rows, who)
+def threatened(rows: CaseBeliefs, adversary: Literal["attacker", "learner"]) -> Threatened:
+    belief: Belief = getattr(rows, adversary)
     chosen = belief.hit > 0
     n = rows.people.n[chosen]
     if not n.sum():
@@ -255,7 +255,7 @@ def threatened(rows: CaseBeliefs, who: Literal["attacker", "learner"]) -> Threat
         float(n[ti >= TWICE].sum() / n.sum()),
         mean,
         third / spread**1.5 if spread > 1e-24 else 0.0,
-        _errors(rows, chosen, rows.ti_sums[who]),
+        _errors(rows, chosen, rows.ti_sums[adversary]),
     )
 
 

@@ -198,7 +198,7 @@ class DirichletWeights:
         if self.outside is None:
             return plain
         counts = self.outside.counts
-        if domain.name not in [one.name for one in counts.quasi]:
+        if domain.name not in [column.name for column in counts.quasi]:
             return plain
         if values.name in _sensitive(counts):
             return plain + _by_value(counts, domain, values)
@@ -241,8 +241,8 @@ def prior_of(given: LearnerPrior, weight: float = 1.0) -> DirichletWeights:
     if isinstance(given, DirichletWeights):
         return given
     match parse_prior(given, LEARNER):
-        case EqualWeights(every):
-            return DirichletWeights(every)
+        case EqualWeights(shared):
+            return DirichletWeights(shared)
         case ColumnWeights(columns):
             return DirichletWeights(weight, columns)
         case OutsideTable(people):
@@ -250,10 +250,10 @@ def prior_of(given: LearnerPrior, weight: float = 1.0) -> DirichletWeights:
     return DirichletWeights(weight)
 
 
-def _positive(weight: object, what: str) -> None:
+def _positive(weight: object, name: str) -> None:
     number = isinstance(weight, int | float) and not isinstance(weight, bool)
     if not number or not 0 < weight < math.inf:  # type: ignore[operator]
-        raise InputError(f"{what} = {quoted(weight)} is not allowed; every weight must be above 0")
+        raise InputError(f"{name} = {quoted(weight)} is not allowed; every weight must be above 0")
 
 
 def _sensitive(counts: TableCounts) -> list[str]:
@@ -261,10 +261,10 @@ def _sensitive(counts: TableCounts) -> list[str]:
     return [attribute.name for attribute in counts.sensitive if attribute.sets is None]
 
 
-def _codes(theirs: Domain, ours: Domain) -> Ints:
-    """Our code of each of their values; one past the last for values we do not have."""
-    codes = [ours.code(value) for value in theirs.values]
-    return np.array([len(ours) if code is None else code for code in codes], dtype=np.int64)
+def _codes(source: Domain, target: Domain) -> Ints:
+    """The target's code of each value of the source; one past the last for values it lacks."""
+    codes = [target.code(value) for value in source.values]
+    return np.array([len(target) if code is None else code for code in codes], dtype=np.int64)
 
 
 def _sums(counts: TableCounts, domain: Domain) -> Floats:
@@ -283,7 +283,7 @@ def _seen(counts: TableCounts, domain: Domain) -> Floats:
 
 def _by_value(counts: TableCounts, domain: Domain, values: Domain) -> Floats:
     """People by sensitive value and by quasi-identifier, summed part by part."""
-    column = [one.name for one in counts.quasi].index(domain.name)
+    column = [quasi.name for quasi in counts.quasi].index(domain.name)
     place = counts.attribute(values.name)
     code_of = _codes(counts.quasi[column], domain)
     value_of = _codes(counts.sensitive[place].domain, values)
@@ -325,7 +325,7 @@ class Model:
     def cells(self, column: RegionColumn) -> Floats:
         """How many people with s show each region of a column: s by regions."""
         groups = self.groups
-        key = groups.indices.astype(np.int64) * column.parts + column.shown[groups.row]
+        key = groups.indices.astype(np.int64) * column.parts + column.region_of[groups.row]
         size = self.width * column.parts
         people = np.bincount(key, weights=groups.data, minlength=size)
         return people.reshape(self.width, column.parts).astype(np.float64)
@@ -339,8 +339,8 @@ def model_of(
     prior: DirichletWeights,
 ) -> Model:
     columns = tuple(
-        column_of(domain, prior.of_column(domain, values), parts, shown)
-        for domain, parts, shown in zip(domains, regions.parts, regions.codes, strict=True)
+        column_of(domain, prior.of_column(domain, values), parts, region_of)
+        for domain, parts, region_of in zip(domains, regions.parts, regions.codes, strict=True)
     )
     return Model(values, prior.of_values(values), groups, columns)
 
@@ -349,11 +349,11 @@ def model_of(
 class Entries:
     """What speaks about each person asked for: every (group she fits, sensitive value there).
 
-    Entry i says that `n` people with value `s` of group `group` could be person `who`; sorted by
+    Entry i says that `n` people with value `s` of group `group` could be person `person`; sorted by
     person.
     """
 
-    who: Ints
+    person: Ints
     group: Ints
     s: Ints
     n: Ints
@@ -379,15 +379,15 @@ def shares(entries: Entries, log_weight: Floats, width: int) -> Floats:
     Persons nobody could be have no distribution: zeros.
     """
     sums = np.zeros((len(log_weight), entries.asked, width))
-    if not len(entries.who):
+    if not len(entries.person):
         return sums
-    starts = np.flatnonzero(np.diff(entries.who, prepend=-1))
-    persons = entries.who[starts]
-    key = entries.who * width + entries.s
+    starts = np.flatnonzero(np.diff(entries.person, prepend=-1))
+    persons = entries.person[starts]
+    key = entries.person * width + entries.s
     for replicate, weights in enumerate(log_weight):
         most = np.zeros(entries.asked)
         most[persons] = np.maximum.reduceat(weights, starts)
-        scaled = np.exp(weights - most[entries.who])
+        scaled = np.exp(weights - most[entries.person])
         summed = np.bincount(key, weights=scaled, minlength=entries.asked * width)
         sums[replicate] = summed.reshape(entries.asked, width)
     return normalised(sums)

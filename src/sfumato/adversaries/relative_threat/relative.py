@@ -279,8 +279,8 @@ def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> R
     question, method, seed = attacker.question, attacker.method, attacker.seed
     units = judged_units(release, groups, attacker.table, clear=question.clear)
     release, groups, table = units.release, units.groups, units.table
-    held = release.placement.table if release.placement is not None else table
-    states = states_of(groups, attacker.joint or (groups.attribute or "value",), held)
+    original = release.placement.table if release.placement is not None else table
+    states = states_of(groups, attacker.joint or (groups.attribute or "value",), original)
     values, weights = states.values, attacker.weights
     domains, notes = domains_of(release, table)
     names = tuple(domain.name for domain in domains)
@@ -342,9 +342,9 @@ def _notes_on(states: States, question: Question) -> list[str]:
     """What must be told of lists and combinations, and of what is not seen."""
     notes = []
     if not states.plain:
-        what = "lists" if states.lists is not None else "combinations"
+        form = "lists" if states.lists is not None else "combinations"
         notes.append(
-            f"a person's value of {states.values.name} is one of the {len(states.values):,} {what} "
+            f"a person's value of {states.values.name} is one of the {len(states.values):,} {form} "
             "that somebody has; others are not thought possible"
         )
     if states.lists is not None and not (question.gain.whole or question.gain.actions):
@@ -385,8 +385,10 @@ def _learn_regions(
     learnt: list[Posterior | None] = []
     for column in model.columns:
         learnt.append(_closed_form(model, column) if method in ("auto", "exact") else None)
-    missing = [c.name for c, one in zip(model.columns, learnt, strict=True) if one is None]
-    known = [one for one in learnt if one is not None]
+    missing = [
+        c.name for c, posterior in zip(model.columns, learnt, strict=True) if posterior is None
+    ]
+    known = [posterior for posterior in learnt if posterior is not None]
     if not missing:
         return Generalized(model, known), {c.name: EXACT for c in model.columns}, None
     if method == "exact":
@@ -445,12 +447,12 @@ def _learn_buckets(
         diagnostics = run_chains(plain, goal, seed, math.inf if only else DISAGREE)
         learnt, begun = plain.learnt, plain.ladders
         if diagnostics.converged:
-            rhat, both = plain.look_elsewhere(goal.sweeps_in_time(diagnostics))
+            rhat, ladders = plain.look_elsewhere(goal.sweeps_in_time(diagnostics))
             diagnostics = replace(diagnostics, seconds=time.monotonic() - started)
             if rhat > DISAGREE:
                 reason = ELSEWHERE.format(rhat)
                 diagnostics = replace(diagnostics, converged=False, rhat=rhat, reason=reason)
-                begun = both
+                begun = ladders
         spent = time.monotonic() - started
         agree = diagnostics.converged or diagnostics.rhat < goal.rhat
         # Ensembles that could not end in time are not begun: what chains have is told as it is.

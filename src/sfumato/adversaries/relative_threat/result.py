@@ -159,10 +159,10 @@ class VictimReader:
         return Notation(axes.get(domain.kind, "categorical"), closed=True).read(text)
 
 
-def _weight(given: object, what: str) -> float:
+def _weight(given: object, event: str) -> float:
     number = isinstance(given, int | float) and not isinstance(given, bool)
     if not number or not 0 <= given <= 1:  # type: ignore[operator]
-        raise InputError(f"victim: the probability of {what} is {given!r}; use one from 0 to 1")
+        raise InputError(f"victim: the probability of {event} is {given!r}; use one from 0 to 1")
     return float(given)  # type: ignore[arg-type]
 
 
@@ -254,16 +254,16 @@ class RelativeThreat(Displayed):
         return "people" if self.of_row is None else "rows"
 
     def _in_short(self) -> tuple[str, ...]:
-        whom = "ask it about a victim: .attacker({...}), .learner({...})"
+        subject = "ask it about a victim: .attacker({...}), .learner({...})"
         if self.people is not None:
             many = f"{self.people.n.sum():,} {self.counted}"
-            whom = f"{many} of the table: .measures tells of them"
-        return f"Relative threat to {self.attribute}: {self.status}", whom
+            subject = f"{many} of the table: .measures tells of them"
+        return f"Relative threat to {self.attribute}: {self.status}", subject
 
     def attacker(self, victim: object) -> ValueProbabilities:
         """p_A: what somebody believes who knows that the victim is in the table."""
         asked = self.observer.read(victim)
-        weights = sum((w * self.learnt.attacker_of(one) for w, one in asked), np.zeros((1, 1)))
+        weights = sum((w * self.learnt.attacker_of(y) for w, y in asked), np.zeros((1, 1)))
         return self._guess(weights)
 
     def learner(self, victim: object) -> ValueProbabilities:
@@ -276,7 +276,7 @@ class RelativeThreat(Displayed):
     def random_worlds(self, victim: object) -> ValueProbabilities:
         """p_RW: what counting alone says, every value of a region being as likely."""
         asked = self.observer.read(victim)
-        weights = sum((w * self.learnt.random_worlds_of(one) for w, one in asked), np.zeros((1, 1)))
+        weights = sum((w * self.learnt.random_worlds_of(y) for w, y in asked), np.zeros((1, 1)))
         return self._guess(weights)
 
     def ideal(self, victim: object) -> ValueProbabilities:
@@ -372,10 +372,10 @@ class RelativeThreat(Displayed):
                 for name, known in knows.items()
             ]
         rows, measures = self.judged, self.measures
-        each = "" if self.people.persons is None else " (who is in several groups, in each)"
-        each = each if self.of_row is None else self.of_row.limits
+        limits = "" if self.people.persons is None else " (who is in several groups, in each)"
+        limits = limits if self.of_row is None else self.of_row.limits
         right = {
-            name: f"{self.attribute}: {self._gained(share)}{each}"
+            name: f"{self.attribute}: {self._gained(share)}{limits}"
             for name, share in ((LEARNER, measures.gt_learner), (ATTACKER, measures.gt_attacker))
         }
         attacker = (
@@ -441,19 +441,19 @@ def exact_ti(threat: RelativeThreat, case: int) -> Fraction | None:
         for at in range(groups.indptr[group], groups.indptr[group + 1]):
             s = int(groups.indices[at])
             inside = (
-                tree.exact_inside(s, int(tree.column.shown[group]), code)
+                tree.exact_inside(s, int(tree.column.region_of[group]), code)
                 for tree, code in zip(trees, codes, strict=True)
             )
             more = prod(inside, start=Fraction(int(groups.data[at])))
             attacker[s] = attacker.get(s, Fraction(0)) + more
     everybody = [attacker.get(s, Fraction(0)) for s in range(model.width)]
-    hers, his = (normalised(np.array([[float(w) for w in one]])) for one in (everybody, weights))
-    action = threat.guesses.choose(hers, his, np.zeros(1, dtype=np.int64), np.array([own]))[0]
+    p = [normalised(np.array([[float(w) for w in row]])) for row in (everybody, weights)]
+    action = threat.guesses.choose(p[0], p[1], np.zeros(1, dtype=np.int64), np.array([own]))[0]
     gains = [fraction(gain) for gain in threat.guesses.payoffs(action).tolist()]
     p_a, p_l = (
-        sum((gain * w for gain, w in zip(gains, one, strict=True) if gain), Fraction(0))
-        / sum(one, Fraction(0))
-        for one in (everybody, weights)
+        sum((gain * w for gain, w in zip(gains, row, strict=True) if gain), Fraction(0))
+        / sum(row, Fraction(0))
+        for row in (everybody, weights)
     )
     return p_a / p_l
 

@@ -82,12 +82,12 @@ class BucketChains:
     @property
     def dealt_by(self) -> str:
         """How buckets are dealt: as a whole where that can be worked out, else in blocks."""
-        whole, every = int(self.buckets.blocks.sum()), len(self.buckets.blocks)
-        if whole == every:
+        whole, total = int(self.buckets.blocks.sum()), len(self.buckets.blocks)
+        if whole == total:
             return "whole buckets"
         if whole == 0:
             return "blocks within buckets"
-        return f"whole buckets, {every - whole:,} of {every:,} in blocks"
+        return f"whole buckets, {total - whole:,} of {total:,} in blocks"
 
     def __init__(
         self, buckets: BucketModel, chains: int, seed: int, seconds: float | None = None
@@ -162,8 +162,8 @@ class BucketChains:
         anew, half = copy(self), self.chains // 2
         anew.clock = StageClock()
         anew._begin(lot, range(1, 2 * self.chains, 2))
-        others = self.buckets.with_values_exchanged(self.ladders[0].has[0], self.chains - half)
-        for chain, has in enumerate(others, half):
+        dealings = self.buckets.with_values_exchanged(self.ladders[0].has[0], self.chains - half)
+        for chain, has in enumerate(dealings, half):
             seed = [self._seed, lot, self.chains + chain]
             anew.ladders[chain] = self.buckets.ladder(np.ones(1), has[None], seed)
         return anew
@@ -232,8 +232,8 @@ class BucketChains:
         from sfumato.adversaries.relative_threat.bucket_kernel import run_chain
 
         ladder = self.ladders[chain]
-        for some in self.clock.stretches((0, sweeps), len(self.buckets.member)):
-            run_chain(ladder, self.buckets.layout, *self._steps, some, record)
+        for stretch in self.clock.stretches((0, sweeps), len(self.buckets.member)):
+            run_chain(ladder, self.buckets.layout, *self._steps, stretch, record)
 
     def errors(self) -> Floats:
         assert self.learnt is not None
@@ -259,8 +259,8 @@ class WatchedPeople:
     s: Ints
     where: Located
 
-    def take(self, some: Ints) -> WatchedPeople:
-        return WatchedPeople(self.codes[:, some], self.s[some], self.where.take(some))
+    def take(self, cases: Ints) -> WatchedPeople:
+        return WatchedPeople(self.codes[:, cases], self.s[cases], self.where.take(cases))
 
 
 def made_up_cases(model: Model, rng: np.random.Generator) -> WatchedPeople:
@@ -270,7 +270,7 @@ def made_up_cases(model: Model, rng: np.random.Generator) -> WatchedPeople:
     group = groups.row[stored]
     rows = []
     for column in model.columns:
-        atoms = [column.of_part(part)[0] for part in column.shown[group].tolist()]
+        atoms = [column.of_part(part)[0] for part in column.region_of[group].tolist()]
         rows.append(column.first[np.array(atoms, dtype=np.int64)])
     codes = np.array(rows, dtype=np.int64).reshape(len(model.columns), len(stored))
     where = Located(np.arange(len(stored) + 1), group)
@@ -298,9 +298,9 @@ class CrossingChains:
         """`learnt` holds the posterior of each column, None for those to be sampled."""
         self.model, self._learnt = model, list(learnt)
         rng = np.random.default_rng([seed, 3])
-        some = np.sort(rng.permutation(len(cases.s))[:POOL])
-        self.cases = cases.take(some)
-        self.pool = len(some)
+        chosen = np.sort(rng.permutation(len(cases.s))[:POOL])
+        self.cases = cases.take(chosen)
+        self.pool = len(chosen)
         self.chains = chains
         self.columns: list[tuple[int, RegionColumn, Problems]] = [
             (place, column, problems_of(column, model.cells(column), merge=self.merge))
@@ -323,7 +323,7 @@ class CrossingChains:
         kept = side_by_side(lambda chain: self._run(chain, sweeps, thin), self.chains)
         posteriors = list(self._learnt)
         for number, (place, column, problems) in enumerate(self.columns):
-            draws = np.concatenate([one[number] for one in kept])
+            draws = np.concatenate([chain[number] for chain in kept])
             drawn = np.ascontiguousarray(draws.T)
             posteriors[place] = Drawn(column, problems, drawn, self.chains * BATCHES)
         self.learnt = Generalized(
@@ -331,7 +331,9 @@ class CrossingChains:
         )
         cases = self.cases.take(watched)
         beliefs = [self._attacker(cases), self._learner(cases)]
-        return [one.reshape(len(watched), self.chains, -1).transpose(1, 2, 0) for one in beliefs]
+        return [
+            belief.reshape(len(watched), self.chains, -1).transpose(1, 2, 0) for belief in beliefs
+        ]
 
     def _run(self, chain: int, sweeps: int, thin: int) -> list[Floats]:
         from sfumato.adversaries.relative_threat.crossing_kernel import sweep_all
@@ -361,16 +363,16 @@ class CrossingChains:
         entries = entries_of(self.model.groups, cases.where)
         weight: Floats = entries.n[:, None].astype(np.float64)
         for posterior, row in zip(self.learnt.posteriors, cases.codes, strict=True):
-            parts = posterior.column.shown[entries.group].astype(np.int64)
+            parts = posterior.column.region_of[entries.group].astype(np.int64)
             if isinstance(posterior, Drawn):
-                weight = weight * posterior.inside_draws(entries.s, parts, row[entries.who])
+                weight = weight * posterior.inside_draws(entries.s, parts, row[entries.person])
             else:
-                inside = posterior.log_inside(entries.s, parts, row[entries.who])
+                inside = posterior.log_inside(entries.s, parts, row[entries.person])
                 weight = weight * np.exp(inside[0])[:, None]
         if not len(cases.s):
             return np.zeros((0, weight.shape[1]))
-        starts = np.flatnonzero(np.diff(entries.who, prepend=-1))
-        own = np.where((entries.s == cases.s[entries.who])[:, None], weight, 0.0)
+        starts = np.flatnonzero(np.diff(entries.person, prepend=-1))
+        own = np.where((entries.s == cases.s[entries.person])[:, None], weight, 0.0)
         beliefs: Floats = np.add.reduceat(own, starts, axis=0) / np.add.reduceat(
             weight, starts, axis=0
         )

@@ -182,12 +182,12 @@ class TemperedChains(BucketChains):
             if self._come_to_agree(place, power):
                 # All may have gone over to one of several states that last at this power as well:
                 # others begun elsewhere must come to the same, and go on beside these.
-                both = copy(self)
-                both.ladders = [*self.ladders, *self._elsewhere(12).ladders]
-                agreed = both._come_to_agree(50 + place, power)
-                own, others = both.ladders[: self.chains], both.ladders[self.chains :]
-                some = slice(self.chains // 2 - 1, self.chains // 2 + 1)
-                own[some] = others[some]  # from an end, and the likeliest exchange
+                doubled = copy(self)
+                doubled.ladders = [*self.ladders, *self._elsewhere(12).ladders]
+                agreed = doubled._come_to_agree(50 + place, power)
+                own, elsewhere = doubled.ladders[: self.chains], doubled.ladders[self.chains :]
+                middle = slice(self.chains // 2 - 1, self.chains // 2 + 1)
+                own[middle] = elsewhere[middle]  # from an end, and the likeliest exchange
                 self.ladders = own
                 if agreed:
                     return float(max(power - BELOW, 0.0))
@@ -265,13 +265,13 @@ class TemperedChains(BucketChains):
         if trace is None:
             trace = PowerTrace(1, np.empty((0, 0)), np.empty((0, 0, 0), dtype=np.int32))
         dealt = len(self.buckets.member) * (rungs[1] - rungs[0] + at_one - 1)
-        for some in self.clock.stretches(iterations, dealt):
+        for stretch in self.clock.stretches(iterations, dealt):
             run_ladder(
                 ladder,
                 self.buckets.layout,
                 *self._steps,
                 self._lane_steps,
-                some,
+                stretch,
                 rungs,
                 at_one,
                 exchanging,
@@ -342,8 +342,8 @@ def _unequal_shares(counts: Floats, chains: int, rungs: int, seed: int) -> list[
     pairs = np.arange(rungs) // 2
     begun = []
     for chain, own in enumerate(np.split(order, chains)):
-        others = np.random.default_rng([seed, 10, chain]).permutation(order)
-        mixed = others[pairs % len(others)]
+        shuffled = np.random.default_rng([seed, 10, chain]).permutation(order)
+        mixed = shuffled[pairs % len(shuffled)]
         is_own = (np.arange(rungs) % 2 == 0) | (rungs <= FEW_RUNGS)
         begun.append(np.where(is_own, own[pairs % len(own)], mixed))
     return begun

@@ -220,7 +220,7 @@ def _gist(
     if threat.people is not None:
         measures = threat.measures
         rows = tuple((words, sign, getattr(measures, _MEASURES[sign])) for words, sign in _GUESSES)
-        measured = "right" if threat.question.gain.usual else "of all there is to gain"
+        measured = "right" if threat.question.gain.is_default else "of all there is to gain"
         table = Sheet(("who guesses", "known as", measured), rows, percent=(measured,), keys=3)
         gained = measures.gt_attacker - measures.gt_learner
         closing["Being in it"] = (
@@ -240,7 +240,7 @@ def _gist(
 def _more(gained: float, threat: RelativeThreat) -> str:
     more = f"{percent(abs(gained))} {'more' if gained > 0 else 'less'}"
     many = more if abs(gained) > _ROUNDED else "no more"
-    if not threat.question.gain.usual:
+    if not threat.question.gain.is_default:
         return f"gain {many} of all there is"
     return f"guess {many} of {_WHOSE[threat.counted]} values"
 
@@ -292,7 +292,7 @@ def _everybody(threat: RelativeThreat) -> Section:
     return Section(
         "Everybody in the release",
         f"{measures.people:,} {threat.counted}. {_after(gain)}",
-        tables=(_in_words(measures, guessing=gain.usual),),
+        tables=(_in_words(measures, guessing=gain.is_default),),
     )
 
 
@@ -318,7 +318,7 @@ def _in_words(measures: Measures, *, guessing: bool) -> Sheet:
 
 def _after(gain: Gain) -> str:
     """What threatens somebody."""
-    if gain.usual:
+    if gain.is_default:
         return (
             "A person is threatened if the true value is a best guess; of several best guesses "
             "each counts its share."
@@ -347,7 +347,7 @@ def _ti(threat: RelativeThreat) -> Section:
     return Section(
         "How much better members are known",
         "Ti = p_A / p_L of the true value: above 1 the attacker is surer than the learner."
-        if threat.question.gain.usual
+        if threat.question.gain.is_default
         else "Ti is what the attacker expects of her best action over what the learner expects of "
         "that very action: above 1 she is surer.",
         tables=(ti_sheet([("this release", threat.measures)], counted=threat.counted),),

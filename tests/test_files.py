@@ -98,7 +98,7 @@ def test_force_deletes_nothing_that_was_put_beside_ours(tmp_path, name: str) -> 
 
 
 def test_folders_of_another_kind_links_files_and_empty_folders(tmp_path) -> None:
-    fill(tmp_path / "demo", what="demo")
+    fill(tmp_path / "demo", kind="demo")
     with pytest.raises(InputError, match="is no release but a demo"):
         fill(tmp_path / "demo", force=True)
     (tmp_path / "link").symlink_to(tmp_path / "demo")
@@ -106,7 +106,7 @@ def test_folders_of_another_kind_links_files_and_empty_folders(tmp_path) -> None
     for link in ("link", "dangling"):
         for force in (True, False):
             with pytest.raises(InputError, match="is a symbolic link"):
-                fill(tmp_path / link, what="demo", force=force)
+                fill(tmp_path / link, kind="demo", force=force)
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="is a file"):
         fill(tmp_path / "file", force=True)
@@ -116,7 +116,7 @@ def test_folders_of_another_kind_links_files_and_empty_folders(tmp_path) -> None
     mark = tmp_path / "demo" / MARK
     mark.write_text(mark.read_text().replace('"schema": 1', '"schema": 2'))
     with pytest.raises(InputError, match="another version"):
-        check_new_folder(tmp_path / "demo", force=True, what="demo")
+        check_new_folder(tmp_path / "demo", force=True, kind="demo")
 
 
 @pytest.mark.parametrize("force", [False, True])

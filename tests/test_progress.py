@@ -100,7 +100,7 @@ def test_whoever_waits_is_told_that_something_is_compiled(monkeypatch: pytest.Mo
 
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     with progress.phase("searching"):
-        monkeypatch.setattr(progress._line, "_shown", Line())
+        monkeypatch.setattr(progress._line, "_status", Line())
         compiled.inner(_doubled).compile("int64(int64)")  # type: ignore[attr-defined]
     assert "searching, compiling, once ..." in told
     assert told[-2:] == ["searching ...", "stopped"]
@@ -174,9 +174,9 @@ def line_of(phase: str) -> str:
         timer = progress._line._timer
     if timer is not None:
         timer.join()
-    assert progress._line._shown is not None
-    assert phase in progress._line._shown.status
-    return str(progress._line._shown.status)
+    assert progress._line._status is not None
+    assert phase in progress._line._status.status
+    return str(progress._line._status.status)
 
 
 @pytest.mark.usefixtures("watched")
@@ -186,7 +186,7 @@ def test_the_line_tells_the_phase_that_was_begun_last() -> None:
         with progress.phase("reporting"):
             line_of("reporting")
         line_of("writing")
-    assert progress._line._shown is None
+    assert progress._line._status is None
 
 
 @pytest.mark.usefixtures("watched")
@@ -195,11 +195,11 @@ def test_a_bar_takes_the_place_of_the_line_and_gives_it_back() -> None:
         line_of("searching")
         with Ticker("judging nodes", 2) as ticker:
             ticker.add()
-            assert progress._line._shown is None
+            assert progress._line._status is None
             with progress.phase("judging"):
                 assert progress._line._timer is None
         line_of("searching")
-    assert progress._line._shown is None
+    assert progress._line._status is None
     assert not Ticker.showing
 
 
@@ -212,7 +212,7 @@ def test_a_phase_that_fails_leaves_no_line() -> None:
 
     with pytest.raises(ValueError, match="broken"):
         reads()
-    assert progress._line._shown is None
+    assert progress._line._status is None
     assert progress._line._timer is None
 
 
@@ -220,5 +220,5 @@ def test_a_short_phase_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     monkeypatch.setattr(progress, "_PATIENCE", 3600.0)
     with progress.phase("reading"):
-        assert progress._line._shown is None
+        assert progress._line._status is None
     assert progress._line._timer is None

@@ -28,7 +28,7 @@ Array = npt.NDArray[Any]
 Compiled = TypeVar("Compiled", bound=Callable[..., Any])
 
 
-class _Told(Listener):
+class _CompilationListener(Listener):
     """Whoever waits is told that something is compiled."""
 
     def on_start(self, event: object) -> None:
@@ -38,7 +38,7 @@ class _Told(Listener):
         compiling(-1)
 
 
-register("numba:compile", _Told())  # type: ignore[no-untyped-call]
+register("numba:compile", _CompilationListener())  # type: ignore[no-untyped-call]
 
 
 def _compiled(function: Compiled, **settings: bool) -> Compiled:

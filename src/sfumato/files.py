@@ -48,7 +48,7 @@ class Standing:
     """Something that this process has put in its place, and how to speak of it."""
 
     path: Path
-    what: str
+    name: str
 
 
 _placed: list[tuple[Standing, Callable[[], bool]]] = []
@@ -64,15 +64,15 @@ def standing(since: int = 0) -> list[Standing]:
     return [placed for placed, is_there in _placed[since:] if is_there()]
 
 
-def note_standing(path: Path, what: str) -> None:
+def note_standing(path: Path, name: str) -> None:
     """Tell of something that was written by other means, such as a database."""
-    _placed.append((Standing(path, what), lambda: True))
+    _placed.append((Standing(path, name), lambda: True))
 
 
 # -- what may be written --------------------------------------------------------------------------
 
 
-def check_new_folder(target: Path, *, force: bool, what: str = "release") -> None:
+def check_new_folder(target: Path, *, force: bool, kind: str = "release") -> None:
     """Refuse a folder that cannot be written, or would replace something; before any work.
 
     What a killed run left there is put in order first.
@@ -84,20 +84,20 @@ def check_new_folder(target: Path, *, force: bool, what: str = "release") -> Non
     _clear_leftovers(target)
     there = _stat(target)
     if there is not None:
-        _check_replaceable(target, there, force=force, what=what)
+        _check_replaceable(target, there, force=force, kind=kind)
     home = next(folder for folder in target.absolute().parents if folder.exists())
     if not home.is_dir() or not os.access(home, os.W_OK | os.X_OK):
         raise InputError(f"{home} cannot be written to; give another folder")
 
 
-def _check_replaceable(target: Path, found: os.stat_result, *, force: bool, what: str) -> None:
-    if stat.S_ISLNK(found.st_mode):
+def _check_replaceable(target: Path, status: os.stat_result, *, force: bool, kind: str) -> None:
+    if stat.S_ISLNK(status.st_mode):
         raise InputError(f"{target} is a symbolic link; name the folder itself, or another one")
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         raise InputError(f"{target} is a file, not a folder; give another folder")
     if not force:
         raise InputError(f"{target} exists; give another name, or --force to replace it")
-    problem = _not_ours(target, what)
+    problem = _not_ours(target, kind)
     if problem is not None:
         raise InputError(f"{target} {problem}")
 
@@ -127,7 +127,7 @@ def _stat(path: Path) -> os.stat_result | None:
         raise InputError(f"{str(path)!r} cannot be looked at: {error.args[-1]}") from None
 
 
-def _not_ours(folder: Path, what: str) -> str | None:
+def _not_ours(folder: Path, kind: str) -> str | None:
     """Why a folder may not be deleted; None if all that is in it was written by us."""
     try:
         entries = sorted(_entries(folder))
@@ -144,8 +144,8 @@ def _not_ours(folder: Path, what: str) -> str | None:
         )
     if mark["schema"] != SCHEMA:
         return "was written by another version of Sfumato; move it away, or give another folder"
-    if mark["kind"] != what:
-        return f"is no {what} but a {mark['kind']}; move it away, or give another folder"
+    if mark["kind"] != kind:
+        return f"is no {kind} but a {mark['kind']}; move it away, or give another folder"
     listed = {MARK, *mark["files"]}
     listed |= {str(parent) for name in mark["files"] for parent in PurePosixPath(name).parents}
     foreign = [name for name in entries if name not in listed or (folder / name).is_symlink()]
@@ -184,31 +184,31 @@ def _read_mark(path: Path) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def new_folder(target: str | Path, *, force: bool = False, what: str = "release") -> Iterator[Path]:
+def new_folder(target: str | Path, *, force: bool = False, kind: str = "release") -> Iterator[Path]:
     """A folder to fill, which becomes `target` in the end, or is gone.
 
     What lies in folders named private becomes readable by its owner alone.
     """
     target = Path(target)
-    check_new_folder(target, force=force, what=what)
+    check_new_folder(target, force=force, kind=kind)
     with _plain_words(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-    with _room(target, what) as room:
+    with _room(target, kind) as room:
         with _plain_words(target, room.folder):
             room.new.mkdir()
             yield room.new
             files = sorted(name for name in _entries(room.new) if not (room.new / name).is_dir())
-            mark = {"sfumato": version("sfumato"), "schema": SCHEMA, "kind": what, "files": files}
+            mark = {"sfumato": version("sfumato"), "schema": SCHEMA, "kind": kind, "files": files}
             (room.new / MARK).write_text(json.dumps(mark, indent=1) + "\n", encoding="utf-8")
             for private in [path for path in room.new.rglob(PRIVATE) if path.is_dir()]:
                 _owner_only(private)
             _sync(room.new)
-        room.place(lambda: check_new_folder(target, force=force, what=what))
+        room.place(lambda: check_new_folder(target, force=force, kind=kind))
 
 
 @contextlib.contextmanager
 def new_file(
-    target: str | Path, *, force: bool = False, private: bool = True, what: str = "file"
+    target: str | Path, *, force: bool = False, private: bool = True, kind: str = "file"
 ) -> Iterator[Path]:
     """The name of a file to write, which becomes `target` in the end, or is gone.
 
@@ -216,7 +216,7 @@ def new_file(
     """
     target = Path(target)
     check_new_file(target, force=force)
-    with _room(target, what) as room:
+    with _room(target, kind) as room:
         with _plain_words(target, room.folder):
             os.close(os.open(room.new, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
             yield room.new
@@ -226,18 +226,18 @@ def new_file(
 
 
 def write_text(
-    target: str | Path, text: str, *, force: bool = False, private: bool = True, what: str = "file"
+    target: str | Path, text: str, *, force: bool = False, private: bool = True, kind: str = "file"
 ) -> None:
     """Write a text file, whole or not at all."""
-    with new_file(target, force=force, private=private, what=what) as new:
+    with new_file(target, force=force, private=private, kind=kind) as new:
         new.write_text(text, encoding="utf-8")
 
 
 class _Room:
     """A folder of its own beside the place of what is being written."""
 
-    def __init__(self, folder: Path, target: Path, what: str) -> None:
-        self.folder, self.target, self.what = folder, target, what
+    def __init__(self, folder: Path, target: Path, kind: str) -> None:
+        self.folder, self.target, self.kind = folder, target, kind
 
     @property
     def new(self) -> Path:
@@ -248,7 +248,7 @@ class _Room:
         """Put what was made in its place; `check` refuses what may not be replaced."""
         made = _identity(self.new)
         # Noted before it is done: an interrupt may fall in between, and is_there tells the truth.
-        standing_here = Standing(self.target, f"the {self.what}")
+        standing_here = Standing(self.target, f"the {self.kind}")
         _placed.append((standing_here, lambda: _identity(self.target) == made))
         with _plain_words(self.target, self.folder):
             try:
@@ -270,7 +270,7 @@ class _Room:
             self.target.rename(aside)
             self.new.rename(self.target)
         # Something may have come between the first look and the exchange.
-        problem = _not_ours(aside, self.what)
+        problem = _not_ours(aside, self.kind)
         if problem is None:
             return
         if exchanged:
@@ -282,14 +282,14 @@ class _Room:
 
 
 @contextlib.contextmanager
-def _room(target: Path, what: str) -> Iterator[_Room]:
+def _room(target: Path, kind: str) -> Iterator[_Room]:
     """A room for writing something, which is gone afterwards."""
     with _plain_words(target):
-        folder, lock = _open_room(target, what)
+        folder, lock = _open_room(target, kind)
     try:
-        yield _Room(folder, target, what)
+        yield _Room(folder, target, kind)
     finally:
-        if not _clear(folder, target, what):
+        if not _clear(folder, target, kind):
             warnings.warn(
                 f"{folder} could not be deleted and may hold private data; delete it",
                 LeftBehind,
@@ -298,7 +298,7 @@ def _room(target: Path, what: str) -> Iterator[_Room]:
         os.close(lock)
 
 
-def _open_room(target: Path, what: str) -> tuple[Path, int]:
+def _open_room(target: Path, kind: str) -> tuple[Path, int]:
     """A new room, and the file in it that is locked as long as this run lives."""
     for _ in range(100):
         folder = target.with_name(f".{target.name[:64]}.part-{secrets.token_hex(8)}")
@@ -307,7 +307,7 @@ def _open_room(target: Path, what: str) -> tuple[Path, int]:
             flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | _NO_FOLLOW
             lock = os.open(folder / _ROOM, flags, 0o600)
             if _lock(lock) is not False and _identity(folder / _ROOM) == _identity(lock):
-                os.write(lock, json.dumps({"sfumato": version("sfumato"), "kind": what}).encode())
+                os.write(lock, json.dumps({"sfumato": version("sfumato"), "kind": kind}).encode())
                 return folder, lock
             os.close(lock)
     raise ResourceError(f"{target} cannot be written: no folder beside it stays ours")
@@ -318,8 +318,8 @@ def _clear_leftovers(target: Path) -> None:
     named = re.compile(re.escape(f".{target.name[:64]}.part-") + "[0-9a-f]{16}")
     owner = getattr(os, "geteuid", lambda: None)()
     try:
-        with os.scandir(target.parent) as found:
-            rooms = [Path(entry.path) for entry in found if named.fullmatch(entry.name)]
+        with os.scandir(target.parent) as entries:
+            rooms = [Path(entry.path) for entry in entries if named.fullmatch(entry.name)]
     except (OSError, ValueError):
         return  # whoever writes there is told why not
     for room in rooms:
@@ -345,14 +345,14 @@ def _kind_of(lock: int) -> str:
     return ""  # killed before it was told
 
 
-def _clear(room: Path, target: Path, what: str) -> bool:
+def _clear(room: Path, target: Path, kind: str) -> bool:
     """Delete a room and what was made in it; nothing else, and what was half replaced goes back."""
     with contextlib.suppress(OSError):
         if (room / _PLACING).exists():
             if (room / _OLD).exists() and _stat(target) is None:
                 _move_to_free_place(room / _OLD, target)
-            held = [folder for folder in (room / _NEW, room / _OLD) if folder.is_dir()]
-            if any(_not_ours(folder, what) is not None for folder in held):
+            folders = [folder for folder in (room / _NEW, room / _OLD) if folder.is_dir()]
+            if any(_not_ours(folder, kind) is not None for folder in folders):
                 return False
         for path in sorted(room.iterdir(), key=lambda path: path.name == _ROOM):  # the mark last
             if path.is_dir() and not path.is_symlink():
@@ -383,17 +383,17 @@ def _renameat2() -> Any:
     return function
 
 
-def _rename(one: Path, other: Path, flag: int) -> bool:
+def _rename(source: Path, target: Path, flag: int) -> bool:
     """Rename by one of the flags; False if the system cannot."""
     call = _renameat2()
     if call is None:
         return False
-    if call(_AT_CWD, os.fsencode(one), _AT_CWD, os.fsencode(other), flag) == 0:
+    if call(_AT_CWD, os.fsencode(source), _AT_CWD, os.fsencode(target), flag) == 0:
         return True
     number = ctypes.get_errno()
     if number in _CANNOT:
         return False
-    raise OSError(number, os.strerror(number), str(one), None, str(other))
+    raise OSError(number, os.strerror(number), str(source), None, str(target))
 
 
 def _move_to_free_place(new: Path, target: Path) -> None:
@@ -427,9 +427,9 @@ def _lock(handle: int) -> bool | None:
     return True
 
 
-def _identity(what: Path | int) -> tuple[int, int] | None:
+def _identity(file: Path | int) -> tuple[int, int] | None:
     """Which file a name or a handle is of; None if of none."""
-    status = os.fstat(what) if isinstance(what, int) else _stat(what)
+    status = os.fstat(file) if isinstance(file, int) else _stat(file)
     return None if status is None else (status.st_dev, status.st_ino)
 
 
@@ -452,7 +452,7 @@ def _usual_mode(room: Path) -> int:
 def _sync(top: Path) -> None:
     """Bring everything to the disk: what is deepest first, folders after what they hold."""
     if top.is_dir():
-        for path in sorted(top.rglob("*"), key=lambda one: -len(one.parts)):
+        for path in sorted(top.rglob("*"), key=lambda path: -len(path.parts)):
             _sync_one(path)
     _sync_one(top)
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # ASCII digits only: others are told apart from them by whoever reads the file.
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_TOLD = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")  # numbers as we write them
+_FIGURE = re.compile(r"[0-9][0-9,]*(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")  # numbers as we write them
 _SHORT = 15  # characters of which a float keeps every digit
 _LONGEST = 300  # digits of a number that may still be a quantity: more than a float can reach
 _INT64 = 1 << 63
@@ -81,12 +81,12 @@ def percent(share: float) -> str:
     return f"{100 * share:.{digits}g}%"
 
 
-def told_beside(value: float, others: str, digits: int) -> str:
+def told_beside(value: float, figures: str, digits: int) -> str:
     """A number in so many digits, or more: above and below the numbers of a text as it truly is.
 
     A difference in the last bits is none: it is how the number was worked out.
     """
-    known = [float(figure.replace(",", "")) for figure in _TOLD.findall(others)]
+    known = [float(figure.replace(",", "")) for figure in _FIGURE.findall(figures)]
     above = {
         figure: value > figure for figure in known if not math.isclose(figure, value, rel_tol=1e-12)
     }
@@ -286,27 +286,27 @@ def in_order(numbers: npt.NDArray[np.integer[Any]]) -> Ints:
 _MOST_PEOPLE = 1 << 63  # as their sums are taken
 
 
-def weights_given(given: npt.ArrayLike, what: str) -> Floats:
+def weights_given(given: npt.ArrayLike, name: str) -> Floats:
     """Weights, as floats."""
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what} must be a list of numbers") from None
+        raise InputError(f"{name} must be a list of numbers") from None
 
 
-def whole_numbers(given: npt.ArrayLike, what: str) -> Ints:
+def whole_numbers(given: npt.ArrayLike, name: str) -> Ints:
     """Numbers of people, as integers."""
     try:
         array = np.asarray(given)
         floats = array.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise InputError(f"{what} must be whole numbers of people, in rows of one length") from None
+        raise InputError(f"{name} must be whole numbers of people, in rows of one length") from None
     if array.size and not np.issubdtype(array.dtype, np.integer):
         if not np.isfinite(floats).all() or (floats != np.floor(floats)).any():
-            raise InputError(f"{what} must be whole numbers of people")
+            raise InputError(f"{name} must be whole numbers of people")
         array = floats
     if array.size and floats.min() < 0:
-        raise InputError(f"{what} must not be negative")
+        raise InputError(f"{name} must not be negative")
     if floats.sum() >= _MOST_PEOPLE:
-        raise InputError(f"{what} must be of fewer people than 64 bits can count")
+        raise InputError(f"{name} must be of fewer people than 64 bits can count")
     return array.astype(np.int64)

@@ -63,7 +63,7 @@ class _PhaseLine:
         self._listeners: list[Listener] = []
         self._watchers: list[Watcher] = []
         self._timer: threading.Timer | None = None
-        self._shown: Any = None
+        self._status: Any = None
         self._compiling = 0  # functions, one inside another
 
     @property
@@ -73,8 +73,8 @@ class _PhaseLine:
     def compiling(self, more: int) -> None:
         with self._lock:
             self._compiling += more
-            if self._shown is not None and self._phases:
-                self._shown.update(self._words)
+            if self._status is not None and self._phases:
+                self._status.update(self._words)
 
     def begin(self, phase: Phase) -> None:
         with self._lock:
@@ -99,17 +99,17 @@ class _PhaseLine:
             if self._timer is not None:
                 self._timer.cancel()
                 self._timer = None
-            if self._shown is not None:
-                self._shown.stop()
-                self._shown = None
+            if self._status is not None:
+                self._status.stop()
+                self._status = None
 
     def resume(self) -> None:
         """Tell the phase, now if a line stands there already, else in a second."""
         with self._lock:
             if not self._phases or Ticker.showing or not sys.stderr.isatty():
                 return
-            if self._shown is not None:
-                self._shown.update(self._words)
+            if self._status is not None:
+                self._status.update(self._words)
             elif self._timer is None:
                 self._timer = threading.Timer(_PATIENCE, self._show)
                 self._timer.daemon = True
@@ -120,11 +120,11 @@ class _PhaseLine:
         from rich.status import Status
 
         with self._lock:
-            if self._timer is None or self._shown is not None:  # ended while we waited
+            if self._timer is None or self._status is not None:  # ended while we waited
                 return
             self._timer = None
-            self._shown = Status(self._words, console=Console(stderr=True))
-            self._shown.start()
+            self._status = Status(self._words, console=Console(stderr=True))
+            self._status.start()
 
     @contextmanager
     def heard(self, listener: Listener) -> Iterator[None]:

@@ -53,8 +53,8 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
     second = engine.register(facts, (schema.person, *schema.sensitive))
     if not isinstance(facts, str | Path):
         second = replace(second, label="the facts")
-    fact_columns = _told(people, second, schema)
-    mine, theirs = _keys(people, second, schema.person)
+    fact_columns = _fact_columns(people, second, schema)
+    people_key, second_key = _keys(people, second, schema.person)
     _check_rows(engine, people, second, schema.person)
     _check_compared(engine, people, second, schema.person)
     repeated = schema.several == "multiset"
@@ -63,20 +63,18 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
         for place, name in enumerate(fact_columns)
     ]
     engine.materialize(
-        BY_PERSON, select([named(theirs, "person"), *gathered], second.name, group=[theirs])
+        BY_PERSON, select([named(second_key, "person"), *gathered], second.name, group=[second_key])
     )
-    _check_known(engine, people, second, mine)
+    _check_known(engine, people, second, people_key)
     kept = [name for role, name in schema.roles() if role != "identifiers" and name in people.types]
     cells = [f"{people.name}.{people.column(name)}" for name in kept]
     cells += [engine.or_empty(f"{BY_PERSON}.s{place}") for place in range(len(fact_columns))]
     columns = [named(cell, f"c{place}") for place, cell in enumerate(cells)]
-    engine.materialize(
-        JOINED,
-        select(columns, f"{people.name} LEFT JOIN {BY_PERSON} ON {mine} = {BY_PERSON}.person"),
-    )
+    joined = f"{people.name} LEFT JOIN {BY_PERSON} ON {people_key} = {BY_PERSON}.person"
+    engine.materialize(JOINED, select(columns, joined))
     types = {name: people.types[name] for name in kept}
     types |= {name: pa.list_(second.types[name]) for name in fact_columns}
-    every = (*people.types, *people.others, *second.types, *second.others)
+    all_names = (*people.types, *people.others, *second.types, *second.others)
     return Source(
         JOINED,
         f"{people.label} with {second.label}",
@@ -85,13 +83,13 @@ def attach_facts(engine: Engine, people: Source, facts: object, schema: Schema) 
         people.untyped,
         apart=frozenset(fact_columns if people.untyped != second.untyped else ()),
         one_each=True,
-        others=tuple(dict.fromkeys(name for name in every if name not in types)),
+        others=tuple(dict.fromkeys(name for name in all_names if name not in types)),
         form=people.form,
         notes=(*people.notes, *second.notes),
     )
 
 
-def _told(people: Source, second: Source, schema: Schema) -> list[str]:
+def _fact_columns(people: Source, second: Source, schema: Schema) -> list[str]:
     """The sensitive columns of the second table."""
     person = str(schema.person)
     for source in (people, second):
@@ -117,12 +115,12 @@ def _told(people: Source, second: Source, schema: Schema) -> list[str]:
 
 def _keys(people: Source, second: Source, person: str) -> tuple[str, str]:
     """The person column of each table, as text where their types cannot be compared."""
-    mine = f"{people.name}.{people.column(person)}"
-    theirs = f"{second.name}.{second.column(person)}"
-    first, other = people.types[person], second.types[person]
-    if first == other or (is_numeric(first) and is_numeric(other)):
-        return mine, theirs
-    return f"CAST({mine} AS STRING)", f"CAST({theirs} AS STRING)"
+    people_key = f"{people.name}.{people.column(person)}"
+    second_key = f"{second.name}.{second.column(person)}"
+    people_type, second_type = people.types[person], second.types[person]
+    if people_type == second_type or (is_numeric(people_type) and is_numeric(second_type)):
+        return people_key, second_key
+    return f"CAST({people_key} AS STRING)", f"CAST({second_key} AS STRING)"
 
 
 def _check_compared(engine: Engine, people: Source, second: Source, person: str) -> None:
@@ -136,8 +134,8 @@ def _check_compared(engine: Engine, people: Source, second: Source, person: str)
     most = 2**53 if min(widths) == 64 else 2**24
     for source in (people, second):
         key = source.column(person)
-        beyond = f"SUM(CASE WHEN {key} BETWEEN {1 - most} AND {most - 1} THEN 0 ELSE 1 END) AS x"
-        if engine.fetch(select([beyond], source.name)).column(0)[0].as_py():
+        too_long = f"SUM(CASE WHEN {key} BETWEEN {1 - most} AND {most - 1} THEN 0 ELSE 1 END) AS x"
+        if engine.fetch(select([too_long], source.name)).column(0)[0].as_py():
             raise InputError(
                 f"person column {person!r} has the type {kinds[0]} in {people.label} and "
                 f"{kinds[1]} in {second.label}, and numbers that these do not tell apart; give "
@@ -166,10 +164,10 @@ def _check_rows(engine: Engine, people: Source, second: Source, person: str) -> 
                 )
 
 
-def _check_known(engine: Engine, people: Source, second: Source, mine: str) -> None:
+def _check_known(engine: Engine, people: Source, second: Source, people_key: str) -> None:
     unknown = engine.fetch(
         f"SELECT COUNT(*) AS x FROM {BY_PERSON} LEFT JOIN {people.name} "
-        f"ON {mine} = {BY_PERSON}.person WHERE {mine} IS NULL"
+        f"ON {people_key} = {BY_PERSON}.person WHERE {people_key} IS NULL"
     )
     number = unknown.column(0)[0].as_py()
     if number:
@@ -194,11 +192,11 @@ class FileStamp:
     @classmethod
     def of(cls, path: str | Path, content: str | Path | None = None) -> FileStamp | None:
         """None where there is no such file."""
-        held = Path(os.path.realpath(path if content is None else content))
-        if not held.is_file():
+        file = Path(os.path.realpath(path if content is None else content))
+        if not file.is_file():
             return None
-        state = held.stat()
-        return cls(Path(os.path.realpath(path)), held, state.st_size, state.st_mtime_ns)
+        state = file.stat()
+        return cls(Path(os.path.realpath(path)), file, state.st_size, state.st_mtime_ns)
 
     def sha256(self) -> str | None:
         """Of what was read; None where the file is gone or was changed since."""
@@ -258,16 +256,16 @@ def refuse_part(*sources: object, schema: Schema | None = None) -> None:
         path = checked_path(source)
         linked = Path(os.path.realpath(path))  # a link may stand elsewhere
         for file in dict.fromkeys((path, linked)):
-            noisy, shown = _told_of(file)
+            noisy, rows = _told_of(file)
             if noisy:
                 raise InputError(
                     f"{path} is part of a randomised release, and its counts are noisy; give the "
                     f"folder {_folder(file)} instead, so that its guarantee is read with it"
                 )
-            if schema is not None and shown not in ("gathered", schema.rows):
+            if schema is not None and rows not in ("gathered", schema.rows):
                 raise InputError(
                     f"{path} is part of a release that shows several rows a person; give the "
-                    f"folder {_folder(file)} instead, or say person and rows = {shown!r} in the "
+                    f"folder {_folder(file)} instead, or say person and rows = {rows!r} in the "
                     "schema, so that its rows are not taken for people"
                 )
 
@@ -338,8 +336,8 @@ class Table(Displayed):
             total = (total + int(mixed.sum(dtype=np.uint64))) % 2**64
         domains = (*counts.quasi, *(attribute.domain for attribute in counts.sensitive))
         values = [(domain.name, domain.labels) for domain in domains]
-        told = repr((values, counts.people, self.source.rows, total))
-        return hashlib.sha256(told.encode()).hexdigest()[:16]
+        content = repr((values, counts.people, self.source.rows, total))
+        return hashlib.sha256(content.encode()).hexdigest()[:16]
 
     def _in_short(self) -> tuple[str, ...]:
         return (

@@ -51,7 +51,7 @@ def test_an_interrupt_tells_what_stands(tmp_path: Path, capsys) -> None:
         signal.raise_signal(signal.SIGINT)
 
     def after() -> None:
-        write_text(tmp_path / "page.html", "x", what="page")
+        write_text(tmp_path / "page.html", "x", kind="page")
         signal.raise_signal(signal.SIGTERM)
 
     def during_a_query() -> None:

@@ -222,7 +222,7 @@ def wide_table(table: Table, pieces: Pieces, length: int) -> Table:
         for j in places
         for attribute in rows.sensitive
     ]
-    whole = rows.each()
+    whole = rows.row_counts()
     counts = WideCounts(
         tuple(quasi),
         (*lists.sensitive, *row_attributes),

@@ -84,9 +84,9 @@ def _travel(
     from sfumato.workflow.anonymize import anonymize
     from sfumato.workflow.audit import audit
 
-    check_new_folder(out, force=force, what=DEMO)
+    check_new_folder(out, force=force, kind=DEMO)
     table = census(people, seed)
-    with new_folder(out, force=force, what=DEMO) as new:
+    with new_folder(out, force=force, kind=DEMO) as new:
         (new / "input").mkdir()
         pa_csv.write_csv(table, new / "input" / "census.csv")
         (new / "input" / "policy.toml").write_text(census_policy(), encoding="utf-8")

@@ -57,7 +57,7 @@ def ending_of(command: Callable[[], Any]) -> int:
             # An engine answers an interrupt by an error of its own.
             code = Exit.INTERRUPTED if signals else _internal(error)
         if code == Exit.INTERRUPTED:
-            left = "; ".join(f"{folder.what} stands at {folder.path}" for folder in standing(begun))
+            left = "; ".join(f"{folder.name} stands at {folder.path}" for folder in standing(begun))
             say(f"interrupted; {left or 'nothing was written'}")
         with contextlib.suppress(ValueError):
             sys.stdout.flush()

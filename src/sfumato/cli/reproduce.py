@@ -56,14 +56,14 @@ def reproduce(
 
     check_paper(paper)
     if out is not None:
-        check_new_folder(out, force=force, what=RESULTS)
+        check_new_folder(out, force=force, kind=RESULTS)
     if markdown is not None:
         check_new_file(markdown, force=force)
     document = run(paper, data, seed=seed, quick=quick, long=long, memory=memory)
     if out is not None:
         document.save(out, force=force)
     if markdown is not None:
-        write_text(markdown, document.to_markdown(), force=force, what="page")
+        write_text(markdown, document.to_markdown(), force=force, kind="page")
     show_document(document, json=json, verbose=verbose)
     if out is not None:
         say(f"Saved: {out}", err=True)

@@ -145,7 +145,7 @@ def _show(
     if private is not None:
         as_json = private.suffix == ".json"
         text = document.to_json(private=True) if as_json else document.to_html(private=True)
-        write_text(private, text, force=force, what="page")
+        write_text(private, text, force=force, kind="page")
     show_document(document, json=json, verbose=verbose)
     for written in (html, private):
         if written is not None:

@@ -202,21 +202,21 @@ def _refuse_look_alikes(name: str, raw: pa.Array, recipe: Hierarchy | None) -> N
     if str(raw.type) not in ("string", "large_string", "string_view"):
         return
     texts = raw.to_pylist()
-    alike = count_look_alikes(texts)
-    if recipe is not None and not alike:
+    look_alikes = count_look_alikes(texts)
+    if recipe is not None and not look_alikes:
         codes = [None if text is None else recipe.spelling(text) for text in texts]
-        if same := count_look_alikes(codes):
+        if equal_codes := count_look_alikes(codes):
             raise InputError(
-                f"sensitive column {name!r}: {same:,} of its {len(raw):,} distinct codes are "
-                f"another one by {recipe.kind} (e11.9, E119 and E11.9 are one); write each code "
-                "one way, or list the values in domains if they are different"
+                f"sensitive column {name!r}: {equal_codes:,} of its {len(raw):,} distinct codes "
+                f"are another one by {recipe.kind} (e11.9, E119 and E11.9 are one); write each "
+                "code one way, or list the values in domains if they are different"
             )
-    if alike:
+    if look_alikes:
         raise InputError(
-            f"sensitive column {name!r}: {alike:,} of its {len(raw):,} distinct values look like "
-            "another one (they differ only in spaces, invisible signs, the form of a letter, or in "
-            "how a missing value is written); write each value one way, or list the values in "
-            "domains if they are different"
+            f"sensitive column {name!r}: {look_alikes:,} of its {len(raw):,} distinct values look "
+            "like another one (they differ only in spaces, invisible signs, the form of a letter, "
+            "or in how a missing value is written); write each value one way, or list the values "
+            "in domains if they are different"
         )
 
 
@@ -333,12 +333,12 @@ def _refuse_people_alike(engine: Engine, source: Source, column: str) -> None:
     plain = f"TRIM(TRANSLATE({person}, {literal(WIDE_SPACES + INVISIBLE)}, '{spaces}'))"
     if not _first(engine, source, f"SUM(CASE WHEN {plain} <> {person} THEN 1 ELSE 0 END)"):
         return
-    alike = _first(engine, source, f"COUNT(DISTINCT {person}) - COUNT(DISTINCT {plain})")
-    if alike:
+    look_alikes = _first(engine, source, f"COUNT(DISTINCT {person}) - COUNT(DISTINCT {plain})")
+    if look_alikes:
         raise InputError(
-            f"person column {column!r}: {alike:,} of its values differ from others only in spaces "
-            "or invisible signs, so that one person may be counted as two; write each person one "
-            "way"
+            f"person column {column!r}: {look_alikes:,} of its values differ from others only in "
+            "spaces or invisible signs, so that one person may be counted as two; write each "
+            "person one way"
         )
 
 

@@ -254,8 +254,8 @@ class Counts(TableCounts):
 
     def row_by_row(self) -> Counts:
         """Every row a tuple of its own, in the order of owners, who are told apart no more."""
-        each = replace(self, owner=None).take(np.repeat(np.arange(len(self)), self.n))
-        return replace(each, n=np.ones(len(each), dtype=np.int64), extra_memberships=0)
+        rows = replace(self, owner=None).take(np.repeat(np.arange(len(self)), self.n))
+        return replace(rows, n=np.ones(len(rows), dtype=np.int64), extra_memberships=0)
 
     def compact(self) -> Counts:
         """The same counts with every distinct tuple once, in the order of their codes.
@@ -291,8 +291,8 @@ class Counts(TableCounts):
         `codes`: of quasi-identifiers, of sensitive attributes and of protection, each a row.
         """
         extra = [] if self.protect is None else [self.protect[1][None, :]]
-        both = np.hstack([np.vstack([self.codes, self.values, *extra]), codes])
-        number, first = rank_rows(both, [int(row.max(initial=0)) + 1 for row in both])
+        tuple_codes = np.hstack([np.vstack([self.codes, self.values, *extra]), codes])
+        number, first = rank_rows(tuple_codes, [int(row.max(initial=0)) + 1 for row in tuple_codes])
         tuples = np.zeros(len(first), dtype=np.int64)
         tuples[number[: len(self)]] = np.arange(len(self))
         order = np.argsort(person, kind="stable")

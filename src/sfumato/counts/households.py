@@ -62,17 +62,17 @@ def members_of_households(
     )
     if schema.person is None:
         return Members(np.arange(len(household)), codes, household)
-    whose = rows.column("person").to_numpy().astype(np.int64) - 1
-    order = np.lexsort((*codes[::-1], whose))
-    whose, codes, household = whose[order], codes[:, order], household[order]
-    first = np.flatnonzero(np.diff(whose, prepend=-1))
-    apart = household != household[first][whose]
+    owner = rows.column("person").to_numpy().astype(np.int64) - 1
+    order = np.lexsort((*codes[::-1], owner))
+    owner, codes, household = owner[order], codes[:, order], household[order]
+    first = np.flatnonzero(np.diff(owner, prepend=-1))
+    apart = household != household[first][owner]
     if apart.any():
         raise InputError(
-            f"household column {schema.household!r}: {len(np.unique(whose[apart])):,} people have "
+            f"household column {schema.household!r}: {len(np.unique(owner[apart])):,} people have "
             "rows of several households; give each person one"
         )
-    return Members(whose, codes, household[first])
+    return Members(owner, codes, household[first])
 
 
 def _refuse_missing(engine: Engine, source: Source, home: str, name: str) -> None:

@@ -41,7 +41,7 @@ def merge(
     out_keys = np.empty(total, np.int64)
     out_sizes = np.zeros(total, np.int64)
     number = np.empty(total, np.int32)
-    found = 0
+    classes = 0
     for i in range(total):
         digit = (keys[i] // stride) % size
         key = keys[i] + (mapping[digit] - digit) * stride
@@ -50,13 +50,13 @@ def merge(
             slot = (slot + 1) & mask
         if slot_key[slot] == -1:
             slot_key[slot] = key
-            slot_number[slot] = found
-            out_keys[found] = key
-            found += 1
+            slot_number[slot] = classes
+            out_keys[classes] = key
+            classes += 1
         g = slot_number[slot]
         out_sizes[g] += sizes[i]
         number[i] = g
-    return out_keys[:found].copy(), out_sizes[:found].copy(), number
+    return out_keys[:classes].copy(), out_sizes[:classes].copy(), number
 
 
 @kernel
@@ -126,15 +126,15 @@ def rows_by_person(n: Ints, owner: Codes, people: int) -> tuple[Ints, Codes]:
 @kernel
 def count_people(indptr: Ints, group: Codes, groups: int) -> Ints:
     """The distinct people of each group; `group` is that of each row, -1: none."""
-    found = np.zeros(groups, np.int64)
+    people = np.zeros(groups, np.int64)
     last = np.full(groups, -1, np.int32)  # who was met in a group last
     for person in range(len(indptr) - 1):
         for row in range(indptr[person], indptr[person + 1]):
             g = group[row]
             if g >= 0 and last[g] != person:
                 last[g] = person
-                found[g] += 1
-    return found
+                people[g] += 1
+    return people
 
 
 @kernel
@@ -170,14 +170,14 @@ def margins(
     starts: Ints,
 ) -> Ints:
     """Whole numbers, so that the sum does not depend on the order of groups."""
-    found = np.zeros(starts[-1], np.int64)
+    sums = np.zeros(starts[-1], np.int64)
     for g in range(len(keys)):
         if not kept[g]:
             continue
         for column in range(len(strides)):
             label = (keys[g] // strides[column]) % sizes[column]
-            found[starts[column] + label] += people[g]
-    return found
+            sums[starts[column] + label] += people[g]
+    return sums
 
 
 # -- marginals: sums over some columns -------------------------------------------------------------
@@ -218,17 +218,17 @@ def classes_by_address(codes: Codes, rows: Ints, sizes: Ints, space: int) -> tup
     seen = np.full(space, -1, np.int32)
     number = np.empty(codes.shape[1], np.int32)
     first = np.empty(min(space, codes.shape[1]), np.int64)
-    found = 0
+    classes = 0
     for i in range(codes.shape[1]):
         key = 0
         for j in range(len(rows)):
             key = key * sizes[j] + codes[rows[j], i]
         if seen[key] < 0:
-            seen[key] = found
-            first[found] = i
-            found += 1
+            seen[key] = classes
+            first[classes] = i
+            classes += 1
         number[i] = seen[key]
-    return number, first[:found].copy()
+    return number, first[:classes].copy()
 
 
 @kernel
@@ -240,18 +240,18 @@ def classes_by_hash(codes: Codes, rows: Ints, sizes: Ints, exact: bool) -> tuple
     keys = np.empty(mask + 1, np.int64)
     first = np.empty(mask + 1, np.int64)
     number = np.empty(codes.shape[1], np.int32)
-    found = 0
+    classes = 0
     for i in range(codes.shape[1]):
-        if 2 * found > mask:
+        if 2 * classes > mask:
             bits += 2
             mask = (1 << bits) - 1
             slots = np.full(mask + 1, -1, np.int32)
             more_keys = np.empty(mask + 1, np.int64)
             more_first = np.empty(mask + 1, np.int64)
-            for g in range(found):
+            for g in range(classes):
                 more_keys[g], more_first[g] = keys[g], first[g]
             keys, first = more_keys, more_first
-            for g in range(found):
+            for g in range(classes):
                 slot = _slot(keys[g], mask)
                 while slots[slot] >= 0:
                     slot = (slot + 1) & mask
@@ -266,17 +266,17 @@ def classes_by_hash(codes: Codes, rows: Ints, sizes: Ints, exact: bool) -> tuple
                 break
             slot = (slot + 1) & mask
         if slots[slot] < 0:
-            slots[slot] = found
-            keys[found], first[found] = key, i
-            found += 1
+            slots[slot] = classes
+            keys[classes], first[classes] = key, i
+            classes += 1
         number[i] = slots[slot]
-    return number, first[:found].copy()
+    return number, first[:classes].copy()
 
 
 @inner
-def _same_codes(codes: Codes, rows: Ints, one: int, other: int) -> bool:
+def _same_codes(codes: Codes, rows: Ints, first: int, second: int) -> bool:
     for row in rows:  # noqa: SIM110, compiled code knows no generators
-        if codes[row, one] != codes[row, other]:
+        if codes[row, first] != codes[row, second]:
             return False
     return True
 
@@ -333,18 +333,20 @@ def by_value_of_classes(
     for g in range(classes):
         indptr[g + 1] += indptr[g]
     free = indptr[:-1].copy()
-    shown, counted = np.empty(cells, np.int32), np.empty(cells, n.dtype)
+    sorted_values, counted = np.empty(cells, np.int32), np.empty(cells, n.dtype)
     people = np.zeros(classes, n.dtype)
     # A counting sort by class; cells in the order of their codes need no other.
     for i in range(cells):
         g = number[i]
         at = free[g]
-        shown[at], counted[at] = values[i], n[i]
+        sorted_values[at], counted[at] = values[i], n[i]
         people[g] += n[i]
         free[g] = at + 1
     for g in range(classes):
         for at in range(indptr[g] + 1, indptr[g + 1]):
-            if shown[at - 1] > shown[at]:
-                _sort_class(shown[indptr[g] : indptr[g + 1]], counted[indptr[g] : indptr[g + 1]])
+            if sorted_values[at - 1] > sorted_values[at]:
+                _sort_class(
+                    sorted_values[indptr[g] : indptr[g + 1]], counted[indptr[g] : indptr[g + 1]]
+                )
                 break
-    return indptr, shown, counted, people
+    return indptr, sorted_values, counted, people

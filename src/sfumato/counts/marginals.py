@@ -123,9 +123,9 @@ class Marginal:
         rows, sizes = other._rows(self.columns)
         sizes = tuple(max(pair) for pair in zip(self.sizes, sizes, strict=True))
         codes = np.hstack([self.codes, other.codes[rows]])
-        both = Marginal(self.columns, sizes, codes, np.ones(codes.shape[1], dtype=np.int64))
+        stacked = Marginal(self.columns, sizes, codes, np.ones(codes.shape[1], dtype=np.int64))
         # Cells here are distinct and come first, so they are numbered as they stand.
-        number = both.classes(self.columns)[0][len(self) :].astype(np.int64)
+        number = stacked.classes(self.columns)[0][len(self) :].astype(np.int64)
         return np.where(number < len(self), number, -1)
 
     def _rows(self, columns: Sequence[int]) -> tuple[Ints, tuple[int, ...]]:
@@ -252,10 +252,12 @@ class StoredMarginal:
     def onto(self, columns: Sequence[int]) -> Marginal:
         """The people by some columns, in memory; an error that says what to do if they do not
         fit there."""
-        plain = [one for one in columns if one not in self.joints]
-        hidden = [m for one in columns if one in self.joints for m in self.joints[one].columns]
+        plain = [column for column in columns if column not in self.joints]
+        hidden = [
+            m for column in columns if column in self.joints for m in self.joints[column].columns
+        ]
         cells = self._summed(sorted({*plain, *hidden}))
-        for joint in (one for one in columns if one in self.joints):
+        for joint in (column for column in columns if column in self.joints):
             number = self.joints[joint].numbers_of(cells)
             cells = Marginal(
                 (*cells.columns, joint),
@@ -284,7 +286,7 @@ class StoredMarginal:
                 counted = engine.fetch(f"SELECT * FROM {name} ORDER BY {listed}", in_order=True)
             finally:
                 engine.drop(name)
-        codes = np.vstack([counted.column(one).to_numpy().astype(np.int32) for one in wanted])
+        codes = np.vstack([counted.column(name).to_numpy().astype(np.int32) for name in wanted])
         sizes = tuple(self._size(column) for column in columns)
         n = counted.column("n").to_numpy().astype(np.int64)
         return Marginal(tuple(columns), sizes, np.ascontiguousarray(codes), n)

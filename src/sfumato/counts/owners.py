@@ -49,8 +49,8 @@ class RowsByPerson:
         if (compiled := _compiled(len(self.tuples))) is not None:
             counted: Ints = compiled.count_people(self.indptr, self._of_rows(group), groups)
             return counted
-        _, found = self.groups_of(group, groups)
-        return np.bincount(found, minlength=groups).astype(np.int64)
+        _, listed = self.groups_of(group, groups)
+        return np.bincount(listed, minlength=groups).astype(np.int64)
 
     def groups_of(self, group: npt.NDArray[np.integer[Any]], groups: int) -> tuple[Ints, Ints]:
         """The groups of each person: pairs of a person and a group, in order and each once."""
@@ -61,8 +61,8 @@ class RowsByPerson:
         placed = of_row >= 0
         person = rows_of(self.indptr)[placed]
         width = max(groups, 1)
-        people, found = np.divmod(distinct(person * width + of_row[placed]), width)
-        return people, found
+        people, group_of_pair = np.divmod(distinct(person * width + of_row[placed]), width)
+        return people, group_of_pair
 
     def _of_rows(self, group: npt.NDArray[np.integer[Any]]) -> Codes:
         """The group of each row. A person's tuples lie anywhere: they are looked up all at once,

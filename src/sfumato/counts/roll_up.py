@@ -53,7 +53,7 @@ class Steps:
     def __init__(self, levels: Sequence[Levels]) -> None:
         self.levels = tuple(levels)
         self.heights = tuple(hierarchy.height for hierarchy in levels)
-        self.sizes = tuple(max(len(one.domain), 1) for one in levels)
+        self.sizes = tuple(max(len(hierarchy.domain), 1) for hierarchy in levels)
         space = 1
         strides = []
         for size in self.sizes:
@@ -246,7 +246,7 @@ class NodeTable:
 
     def is_finer(self, levels: NodeLevels) -> bool:
         """Whether the node at these levels can be rolled up from this one."""
-        return all(own <= other for own, other in zip(self.levels, levels, strict=True))
+        return all(own <= wanted for own, wanted in zip(self.levels, levels, strict=True))
 
 
 class NodeTables:
@@ -283,7 +283,7 @@ class NodeTables:
 
     def forget(self, useless: Callable[[NodeLevels], bool]) -> None:
         """Give up the tables of some nodes; never the finest."""
-        for levels in [one for one in self._kept if one != self.finest.levels and useless(one)]:
+        for levels in [kept for kept in self._kept if kept != self.finest.levels and useless(kept)]:
             self._engine.drop(self._kept.pop(levels).counts.name)
 
     def _forget_last(self) -> None:
@@ -309,9 +309,9 @@ class NodeTables:
         with _Labels(self._steps, source, [levels]) as labels:
             columns = labels.of(levels)
             listed = [named(label, f"q{column}") for column, label in enumerate(columns)]
-            listed += [named(f"{stored.name}.{one}", one) for one in stored.other_columns]
+            listed += [named(f"{stored.name}.{name}", name) for name in stored.other_columns]
             group = [label for label in columns if label != _ANY]
-            group += [f"{stored.name}.{one}" for one in stored.other_columns]
+            group += [f"{stored.name}.{column}" for column in stored.other_columns]
             name = fresh("node")
             text = select([*listed, *stored.sums], labels.joins, group=group)
             self._engine.materialize(name, text, large=True)
@@ -349,14 +349,16 @@ class NodeTables:
         """Keep a table of every tuple's group; in `groups` are the labels of each group."""
         stored = self.finest.counts
         with _Labels(self._steps, self.finest, [levels]) as labels:
-            same = " AND ".join(
+            on_labels = " AND ".join(
                 f"{label} = {groups}.q{column}" for column, label in enumerate(labels.of(levels))
             )
             # What people want protected does not tell tuples apart here.
-            columns = {one: f"{stored.name}.{one}" for one in stored.columns if one != "p"}
+            columns = {
+                column: f"{stored.name}.{column}" for column in stored.columns if column != "p"
+            }
             columns["g"] = f"{groups}.g"
-            listed = [named(where, one) for one, where in columns.items()]
-            joins = f"{labels.joins} JOIN {groups} ON {same}"
+            listed = [named(where, column) for column, where in columns.items()]
+            joins = f"{labels.joins} JOIN {groups} ON {on_labels}"
             text = select(listed, joins, group=list(columns.values()))
             self._engine.materialize(name, text, large=True)
         self.read(self.finest)
@@ -386,7 +388,7 @@ class _Labels:
             moved = [level for level in levels if own < level < top]
             if not moved:
                 continue
-            maps = {f"l{one}": self._steps.between(column, own, one) for one in moved}
+            maps = {f"l{level}": self._steps.between(column, own, level) for level in moved}
             size = len(next(iter(maps.values())))
             codes = np.arange(size, dtype=np.int32)
             kind = pa.int16() if size <= SMALL else pa.int32()

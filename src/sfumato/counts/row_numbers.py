@@ -70,10 +70,10 @@ def values_of(engine: Engine, relation: str, listed: Sequence[str]) -> list[pa.A
     cells = select([named(key, f"v{at}") for at, key in enumerate(listed)], relation)
     asked_for = [f"v{at}" for at in places]
     # A missing value is one of its column's, or stands for a column of which this row tells none.
-    others = [named(f"CAST(GROUPING(v{at}) AS INT)", f"other{at}") for at in places]
+    flags = [named(f"CAST(GROUPING(v{at}) AS INT)", f"other{at}") for at in places]
     sets = ", ".join(f"(v{at})" for at in places)
     rows = engine.fetch(
-        f"{select([*asked_for, *others], f'({cells}) AS cells')} GROUP BY GROUPING SETS ({sets})"
+        f"{select([*asked_for, *flags], f'({cells}) AS cells')} GROUP BY GROUPING SETS ({sets})"
     )
     own = (pc.equal(rows.column(f"other{at}"), 0) for at in places)
     return [
@@ -97,7 +97,7 @@ def _shared(digits: Sequence[Digit]) -> Iterator[list[Digit]]:
     """Neighbours, so that the number is the same as that of columns each for itself."""
     together: list[Digit] = []
     for digit in digits:
-        combinations = prod(len(other.raw) for other in together) * len(digit.raw)
+        combinations = prod(len(shared.raw) for shared in together) * len(digit.raw)
         if together and combinations > _SHARED:
             yield together
             together = []
@@ -141,11 +141,11 @@ def count_sorted(engine: Engine, source: Source, schema: Schema, coding: Coding)
     """The people of rows that are nearly all different; None where they are not."""
     names = keys(schema)
     listed = [named(source.column(name), f"k{at}") for at, name in enumerate(names)]
-    some = engine.fetch(f"{select(listed, source.name)} LIMIT {_LOOKED_AT}")
-    first = [by_distinct(column) for column in some.columns]
+    sample = engine.fetch(f"{select(listed, source.name)} LIMIT {_LOOKED_AT}")
+    first = [by_distinct(column) for column in sample.columns]
     sizes = [len(column.dictionary) for column in first]
     _, different = rank_rows([column.indices.to_numpy() for column in first], sizes)
-    if len(different) < _UNALIKE * some.num_rows:
+    if len(different) < _UNALIKE * sample.num_rows:
         return None
     values = [_in_order(column.dictionary) for column in first]
     numbers = _row_numbers(engine, source, schema, values)
@@ -234,8 +234,8 @@ def _with_missed(
         missed = engine.fetch(
             f"{select([named(digit.key, 'v')], left)} WHERE {code} IS NULL GROUP BY {digit.key}"
         )
-        both = pa.chunked_array([digit.raw, *missed.column(0).chunks], digit.raw.type)
-        whole.append(_in_order(both.combine_chunks()))
+        all_values = pa.chunked_array([digit.raw, *missed.column(0).chunks], digit.raw.type)
+        whole.append(_in_order(all_values.combine_chunks()))
     for table in brought:
         engine.drop(table)
     return whole

@@ -41,18 +41,18 @@ class PersonRows:
     def people(self) -> int:
         return int(self.person[-1]) + 1 if len(self.person) else 0
 
-    def each(self) -> Counts:
+    def row_counts(self) -> Counts:
         """Every row as if it were somebody."""
-        ones = np.ones(len(self), dtype=np.int64)
-        return Counts(self.quasi, self.sensitive, self.codes, self.values, ones)
+        people = np.ones(len(self), dtype=np.int64)
+        return Counts(self.quasi, self.sensitive, self.codes, self.values, people)
 
     def counts(self, *, repeated: bool) -> Counts:
         """People by their quasi-identifiers, in each of several; rows with equal ones are gathered.
 
         `repeated`: a value that somebody has twice counts twice.
         """
-        both = np.vstack([self.person[None, :], self.codes])
-        place, first = rank_rows(both, [int(row.max(initial=0)) + 1 for row in both])
+        keys = np.vstack([self.person[None, :], self.codes])
+        place, first = rank_rows(keys, [int(row.max(initial=0)) + 1 for row in keys])
         lists = self.gathered(place, repeated=repeated)
         several = SeveralTuples(self.person[first], np.arange(len(first)))
         gathered = replace(
@@ -64,10 +64,10 @@ class PersonRows:
         )
         return gathered.compact()
 
-    def gathered(self, whose: Ints, *, repeated: bool) -> Counts:
-        """The values of all rows that are said to be whose, one tuple each, and no more."""
-        order = np.argsort(whose, kind="stable")
-        offsets = offsets_of(np.bincount(whose))
+    def gathered(self, owner: Ints, *, repeated: bool) -> Counts:
+        """The values of all rows of each owner, one tuple each, and no more."""
+        order = np.argsort(owner, kind="stable")
+        offsets = offsets_of(np.bincount(owner))
         several = bool((np.diff(offsets) != 1).any())
         total = len(offsets) - 1
         attributes: list[Attribute] = []
@@ -118,8 +118,8 @@ def person_rows(
     brought: list[str] = []
     columns, joins, where = join_codes(engine, source, schema, brought, coding, large=False)
     names = {name: f"c{place}" for place, name in enumerate(schema.judged)}
-    whose = source.column(str(schema.person))
-    listed = [named(f"DENSE_RANK() OVER (ORDER BY {whose})", "person")]
+    person = source.column(str(schema.person))
+    listed = [named(f"DENSE_RANK() OVER (ORDER BY {person})", "person")]
     listed += [named(where[name], called) for name, called in names.items()]
     order = ", ".join(("person", *names.values()))
     rows = engine.fetch(f"{select(listed, joins)} ORDER BY {order}")

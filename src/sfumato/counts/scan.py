@@ -63,15 +63,15 @@ def scan(engine: Engine, source: Source, schema: Schema, coding: Coding = domain
     check_lists(source, schema)
     if schema.rows == "unlinked" and schema.person is not None:
         return _rows_of_people(engine, source, schema, coding)
-    beyond = bytes_for(source.rows, len(keys(schema))) > engine.memory
-    large = beyond or source.rows >= MANY_ROWS
+    exceeds_memory = bytes_for(source.rows, len(keys(schema))) > engine.memory
+    large = exceeds_memory or source.rows >= MANY_ROWS
     by_person = schema.person is not None and not source.one_each
     counts: TableCounts | None = None
-    if not beyond and is_plain(source, schema):
+    if not exceeds_memory and is_plain(source, schema):
         counts = count_sorted(engine, source, schema, coding)
     if counts is not None:
         pass
-    elif by_person or beyond or (large and _many_tuples(engine, source, schema)):
+    elif by_person or exceeds_memory or (large and _many_tuples(engine, source, schema)):
         stored = store(engine, source, schema, coding, large=large)
         counts = stored
         if stored.fits:

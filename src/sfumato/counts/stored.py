@@ -242,14 +242,16 @@ class StoredCounts(TableCounts):
         `node` is an SQL expression, NULL for those left out. `t` counts the tuples. One pass serves
         all columns. With a `target` column, also by that.
         """
-        quasi, others = self.columns[: len(self.quasi)], self.other_columns
+        quasi, further = self.columns[: len(self.quasi)], self.other_columns
         listed = [named(node, "node"), *self.columns, "n", *self._weight]
         if target is not None:
             listed.append(named(target, "target"))
-            others = [*others, "target"]
+            further = [*further, "target"]
         placed = f"({select(listed, self.name)}) AS placed WHERE node IS NOT NULL"
-        sets = ", ".join(f"(node, {', '.join([one, *others])})" for one in quasi)
-        selected = ", ".join(["node", *quasi, *others, *self.sums, "CAST(COUNT(*) AS BIGINT) AS t"])
+        sets = ", ".join(f"(node, {', '.join([column, *further])})" for column in quasi)
+        selected = ", ".join(
+            ["node", *quasi, *further, *self.sums, "CAST(COUNT(*) AS BIGINT) AS t"]
+        )
         return self.engine.fetch(f"SELECT {selected} FROM {placed} GROUP BY GROUPING SETS ({sets})")
 
     @property
@@ -295,8 +297,8 @@ class StoredCounts(TableCounts):
                 "kind"
             )
         finally:
-            for one in (name, *brought):
-                engine.drop(one)
+            for table in (name, *brought):
+                engine.drop(table)
         codes = [examples.column(q).to_numpy() for q in self.columns[: len(self.quasi)]]
         return Kinds(
             self.made_of(people),

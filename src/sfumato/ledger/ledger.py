@@ -123,7 +123,7 @@ def _make(path: Path) -> None:
     if not path.parent.is_dir():
         raise InputError(f"{path.parent} does not exist; make the folder first")
     try:
-        with new_file(path, what="ledger") as new, _opened(new) as connection:
+        with new_file(path, kind="ledger") as new, _opened(new) as connection:
             connection.executescript(
                 f"BEGIN; {_TABLES} PRAGMA application_id = {_MARK}; "
                 f"PRAGMA user_version = {VERSION}; COMMIT;"

@@ -91,7 +91,7 @@ class PseudonymKey:
             )
         if not os.path.lexists(path):
             fresh = secrets.token_bytes(_BYTES)
-            write_text(path, fresh.hex() + "\n", private=True, what="key")
+            write_text(path, fresh.hex() + "\n", private=True, kind="key")
             path.chmod(0o600)
             return fresh
         try:

@@ -419,5 +419,5 @@ def _read_alike(slot: Slot, read_with: Schema, schema: Schema) -> dict[str, Any]
 
 
 def _write_private(path: Path, content: bytes) -> None:
-    with new_file(path, what="policy's file") as new:
+    with new_file(path, kind="policy's file") as new:
         new.write_bytes(content)

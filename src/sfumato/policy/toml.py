@@ -341,7 +341,7 @@ def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
     for criterion in policy.require:
         lines += ["", "[[require]]", f"kind = {toml_value(criterion.name)}"]
         lines += _options(criterion, files)
-    write_text(path, "\n".join(lines).lstrip() + "\n", force=True, private=False, what="policy")
+    write_text(path, "\n".join(lines).lstrip() + "\n", force=True, private=False, kind="policy")
 
 
 def _plain(value: Any) -> Any:

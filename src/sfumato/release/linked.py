@@ -246,7 +246,7 @@ def _by_row(
     linked: LinkedRows, signature: Codes, kinds: Codes, findings: Findings | None, seed: int
 ) -> Release:
     """Rows that look alike in equal signatures; of one signature those that do count together."""
-    counts = linked.rows.each()
+    counts = linked.rows.row_counts()
     table = replace(linked.table, counts=counts, rows=None)
     places, whose = linked.published, linked.whose
     both = np.vstack([signature[whose], kinds])

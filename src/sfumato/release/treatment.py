@@ -98,7 +98,7 @@ def column_treatments(release: Release, table: Table | None = None) -> tuple[Col
     `table` is what it was made of. Without it nothing is told but what is published.
     """
     shown = release.by_row or release  # where a pseudonym links rows, they are what is published
-    counts = None if table is None else table.rows.each() if table.rows else table.counts
+    counts = None if table is None else table.rows.row_counts() if table.rows else table.counts
     entered: dict[str, list[Treated]] = {}
     for entry in (*_perturbed(release), *release.treated):
         entered.setdefault(entry.column, []).append(entry)

@@ -304,7 +304,7 @@ def save_private(characterization: Characterization, path: Path, *, force: bool 
             characterization.document().write_json(new, private=True)
     else:
         write_text(
-            path, characterization.document().to_html(private=True), force=force, what="page"
+            path, characterization.document().to_html(private=True), force=force, kind="page"
         )
 
 
@@ -316,7 +316,7 @@ def write_table(table: pa.Table, target: Path, *, force: bool = False) -> None:
     import pyarrow.csv as pa_csv
     import pyarrow.parquet as pq
 
-    with new_file(target, force=force, what="table") as partial:
+    with new_file(target, force=force, kind="table") as partial:
         if target.suffix == ".parquet":
             pq.write_table(table, partial)
         elif target.suffix == ".csv":

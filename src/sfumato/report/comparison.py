@@ -155,7 +155,7 @@ class Comparison(Documented):
         check_kind(target)
         page = target.suffix != ".json"
         text = self.to_html() if page else self.to_json() + "\n"
-        write_text(target, text, force=force, what="map" if page else "comparison")
+        write_text(target, text, force=force, kind="map" if page else "comparison")
 
     def _in_short(self) -> tuple[str, ...]:
         best = list_some((outcome.label for outcome in self.pareto), 3) or "none"

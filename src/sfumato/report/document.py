@@ -381,7 +381,7 @@ class Document(Displayed):
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write result.json and page.html, and all of it with private sections to private/."""
         target = Path(folder)
-        with new_folder(target, force=force, what=RESULTS) as new:
+        with new_folder(target, force=force, kind=RESULTS) as new:
             self._write(new, private=False)
             if any(section.private for section in self.sections):
                 (new / PRIVATE).mkdir(mode=0o700)
@@ -395,7 +395,7 @@ class Document(Displayed):
 
     def save_page(self, path: str | Path, *, force: bool = False) -> Path:
         """Write the page alone, without private sections; still its owner's file."""
-        write_text(path, self.to_html(), force=force, what="page")
+        write_text(path, self.to_html(), force=force, kind="page")
         return Path(path)
 
 

@@ -261,7 +261,7 @@ class Price(Documented):
         check_price_file(target)
         write = {".html": self.to_html, ".json": self.to_json, ".md": self.to_markdown}
         text = write[target.suffix]().rstrip("\n") + "\n"
-        write_text(target, text, force=force, what="price")
+        write_text(target, text, force=force, kind="price")
 
     def _in_short(self) -> tuple[str, ...]:
         return _title(self), self.words()

@@ -388,7 +388,7 @@ class Report(Documented):
         target = Path(path)
         check_kind(target)
         report = self.public() if public else self
-        with new_file(target, force=force, private=not public, what="report") as new:
+        with new_file(target, force=force, private=not public, kind="report") as new:
             if target.suffix == ".json":
                 report.document().write_json(new)
                 return

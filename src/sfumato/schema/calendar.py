@@ -19,7 +19,7 @@ from sfumato.schema.region import Region, Span, Value, text_of
 
 Period = Literal["day", "week", "month", "quarter", "year", "decade"]
 PERIODS: tuple[Period, ...] = get_args(Period)
-USUAL: tuple[Period, ...] = ("month", "quarter", "year", "decade")
+DEFAULT_PERIODS: tuple[Period, ...] = ("month", "quarter", "year", "decade")
 _DAY = dt.timedelta(days=1)
 
 
@@ -28,7 +28,7 @@ class Dates(Hierarchy):
     """Dates to the periods named; values outside top and bottom, which are years, together."""
 
     kind: ClassVar[str] = "dates"
-    units: tuple[Period, ...] = USUAL
+    units: tuple[Period, ...] = DEFAULT_PERIODS
     top: int | None = None
     bottom: int | None = None
 
@@ -144,4 +144,4 @@ def dates(
     named: list[Any] = []
     for unit in units:
         named += unit if isinstance(unit, list | tuple) else [unit]
-    return Dates(tuple(named) or USUAL, top, bottom)
+    return Dates(tuple(named) or DEFAULT_PERIODS, top, bottom)

@@ -92,10 +92,10 @@ def _number(column: str, end: str, level: int | str, named: dict[str, int], top:
 
 def parse_limit(text: str) -> tuple[str, Limits]:
     """From `age=1..3`, `birth=year..decade` or `sex=no-star`, as on the command line."""
-    column, sign, told = (part.strip() for part in text.partition("="))
-    if sign and column and told == _NO_STAR:
+    column, sign, range_text = (part.strip() for part in text.partition("="))
+    if sign and column and range_text == _NO_STAR:
         return column, Limits(star=False)
-    finest, dots, coarsest = (part.strip() for part in told.partition(".."))
+    finest, dots, coarsest = (part.strip() for part in range_text.partition(".."))
     if not sign or not column or not dots or not (finest or coarsest):
         raise SchemaError(
             f"limit {quoted(text)} is not understood; write COLUMN=FINEST..COARSEST, such as "

@@ -104,8 +104,8 @@ def looks_like_json(texts: Sequence[str]) -> bool:
     )
 
 
-def _may_be_range(found: list[str | None]) -> bool:
-    return len(found) == 2 and all(end is not None and _is_number(end) for end in found)
+def _may_be_range(ends: list[str | None]) -> bool:
+    return len(ends) == 2 and all(end is not None and _is_number(end) for end in ends)
 
 
 def _is_number(text: str) -> bool:
@@ -239,9 +239,9 @@ class Notation:
 
     def _or_beside(self, body: str) -> Span | None:
         """`[20, 30) or (missing)`: a range, a period or a label of one; or none of its scale."""
-        if (both := self._split(body)) is None:
+        if (split := self._split(body)) is None:
             return None
-        range_text, beside = both
+        range_text, beside = split
         region = self.labels.get(range_text) or self._notation(range_text)
         return replace(region, beside=beside) if isinstance(region, Span) else None
 

@@ -37,10 +37,10 @@ class Taxonomy(Hierarchy):
         if not self.paths:
             raise SchemaError(f"{self.source} is empty; give a line 'value;label;...' per value")
         if len(depths) > 1:
-            usual = max(depths, key=[len(path) for path in self.paths.values()].count)
-            odd = [leaf for leaf, path in self.paths.items() if len(path) != usual]
+            commonest = max(depths, key=[len(path) for path in self.paths.values()].count)
+            odd = [leaf for leaf, path in self.paths.items() if len(path) != commonest]
             raise SchemaError(
-                f"{self.source}: paths differ in length (most have {usual} labels, not so "
+                f"{self.source}: paths differ in length (most have {commonest} labels, not so "
                 f"{name_some(odd)}); repeat a label to fill a level"
             )
 
@@ -70,12 +70,12 @@ class Taxonomy(Hierarchy):
             members: dict[str, set[Value]] = {}
             for value in values:
                 members.setdefault(self.paths[text_of(value)][level], set()).add(value)
-            sets = {label: self._labelled(label, found) for label, found in members.items()}
+            sets = {label: self._labelled(label, of_label) for label, of_label in members.items()}
             levels.append([sets[self.paths[text_of(value)][level]] for value in values])
         return levels
 
-    def _labelled(self, label: str, found: set[Value]) -> Region:
-        return Anything() if label == "*" else ValueSet(frozenset(found), label)
+    def _labelled(self, label: str, values: set[Value]) -> Region:
+        return Anything() if label == "*" else ValueSet(frozenset(values), label)
 
 
 def taxonomy(tree: Mapping[str, str | Sequence[str]] | str | Path) -> Taxonomy:
@@ -282,20 +282,20 @@ class Masking(Hierarchy):
             )
 
     def level_names(self) -> Sequence[str]:
-        return [f"first {shown}" for shown in self.keep]
+        return [f"first {characters}" for characters in self.keep]
 
     def regions(self, domain: Domain) -> list[list[Region]]:
         texts = [text_of(value) for value in domain.values if value is not None]
         if self.keep:
-            return [[_masked(text, shown) for text in texts] for shown in self.keep]
+            return [[_masked(text, characters) for text in texts] for characters in self.keep]
         longest = max((len(text) for text in texts), default=0)
         return [
             [_masked(text, len(text) - hidden) for text in texts] for hidden in range(1, longest)
         ]
 
 
-def _masked(text: str, shown: int) -> Mask:
-    return Mask(text[: max(shown, 0)].ljust(len(text), "*"))
+def _masked(text: str, characters: int) -> Mask:
+    return Mask(text[: max(characters, 0)].ljust(len(text), "*"))
 
 
 @dataclass(frozen=True)
@@ -312,7 +312,7 @@ class Icd10(Hierarchy):
 
     def regions(self, domain: Domain) -> list[list[Region]]:
         texts = [text_of(value) for value in domain.values if value is not None]
-        families = [found for text in texts if (found := families_of(text)) is not None]
+        families = [lineage for text in texts if (lineage := families_of(text)) is not None]
         if len(families) < len(texts):
             odd = sorted(text for text in texts if families_of(text) is None)
             raise SchemaError(

@@ -183,7 +183,7 @@ class Mask:
             return False
         text = text_of(value)
         return len(text) == len(self.pattern) and all(
-            hidden in ("*", shown) for hidden, shown in zip(self.pattern, text, strict=True)
+            hidden in ("*", character) for hidden, character in zip(self.pattern, text, strict=True)
         )
 
     @property
@@ -194,50 +194,50 @@ class Mask:
 Region = Anything | ValueSet | Span | Mask | CodeFamily
 
 
-def overlaps(one: Region, other: Region) -> bool:
+def overlaps(first: Region, second: Region) -> bool:
     """Whether some value fits both regions; yes when that cannot be decided."""
-    if isinstance(one, ValueSet):
-        return any(other.contains(value) for value in one.values)
-    if isinstance(other, ValueSet):
-        return any(one.contains(value) for value in other.values)
-    if isinstance(one, Span) and isinstance(other, Span):
-        if one.beside & other.beside:
+    if isinstance(first, ValueSet):
+        return any(second.contains(value) for value in first.values)
+    if isinstance(second, ValueSet):
+        return any(first.contains(value) for value in second.values)
+    if isinstance(first, Span) and isinstance(second, Span):
+        if first.beside & second.beside:
             return True
-        low = max(one.low, other.low, key=place_of)
-        high = min(one.high, other.high, key=place_of)
+        low = max(first.low, second.low, key=place_of)
+        high = min(first.high, second.high, key=place_of)
         if place_of(low) < place_of(high):
             return True
         # A single shared point counts only when both intervals include it.
-        return low == high and all(span.contains(low) for span in (one, other))
-    if isinstance(one, Mask) and isinstance(other, Mask):
-        return len(one.pattern) == len(other.pattern) and all(
-            a == b or "*" in (a, b) for a, b in zip(one.pattern, other.pattern, strict=True)
+        return low == high and all(span.contains(low) for span in (first, second))
+    if isinstance(first, Mask) and isinstance(second, Mask):
+        return len(first.pattern) == len(second.pattern) and all(
+            a == b or "*" in (a, b) for a, b in zip(first.pattern, second.pattern, strict=True)
         )
-    if isinstance(one, CodeFamily) and isinstance(other, CodeFamily):  # of one tree
-        return one.contains(other.first) or other.contains(one.first)
+    if isinstance(first, CodeFamily) and isinstance(second, CodeFamily):  # of one tree
+        return first.contains(second.first) or second.contains(first.first)
     return True
 
 
-def contains_region(one: Region, other: Region) -> bool:
-    """Whether every value that fits the other fits this one; no where that cannot be decided."""
-    if isinstance(one, Anything) or meaning(one) == meaning(other):
+def contains_region(outer: Region, inner: Region) -> bool:
+    """Whether every value that fits the inner fits the outer; no where that cannot be decided."""
+    if isinstance(outer, Anything) or meaning(outer) == meaning(inner):
         return True
-    if isinstance(other, ValueSet):
-        return all(one.contains(value) for value in other.values)
-    if isinstance(one, Span) and isinstance(other, Span):
-        dated = [any(isinstance(end, dt.date) for end in (s.low, s.high)) for s in (one, other)]
-        low, inner_low = place_of(one.low), place_of(other.low)
-        high, inner_high = place_of(one.high), place_of(other.high)
-        begins = low < inner_low or (low == inner_low and one.low_closed >= other.low_closed)
-        ends = high > inner_high or (high == inner_high and one.high_closed >= other.high_closed)
-        return begins and ends and dated[0] == dated[1] and one.beside >= other.beside
-    if isinstance(one, Mask) and isinstance(other, Mask):
-        return len(one.pattern) == len(other.pattern) and all(
-            a in ("*", b) for a, b in zip(one.pattern, other.pattern, strict=True)
+    if isinstance(inner, ValueSet):
+        return all(outer.contains(value) for value in inner.values)
+    if isinstance(outer, Span) and isinstance(inner, Span):
+        dated = [any(isinstance(end, dt.date) for end in (s.low, s.high)) for s in (outer, inner)]
+        low, inner_low = place_of(outer.low), place_of(inner.low)
+        high, inner_high = place_of(outer.high), place_of(inner.high)
+        begins = low < inner_low or (low == inner_low and outer.low_closed >= inner.low_closed)
+        ends = high > inner_high or (high == inner_high and outer.high_closed >= inner.high_closed)
+        return begins and ends and dated[0] == dated[1] and outer.beside >= inner.beside
+    if isinstance(outer, Mask) and isinstance(inner, Mask):
+        return len(outer.pattern) == len(inner.pattern) and all(
+            a in ("*", b) for a, b in zip(outer.pattern, inner.pattern, strict=True)
         )
-    if isinstance(one, CodeFamily) and isinstance(other, CodeFamily):
-        finer_first = families_of(other.first) or ()
-        return one in finer_first[finer_first.index(other) :]
+    if isinstance(outer, CodeFamily) and isinstance(inner, CodeFamily):
+        finer_first = families_of(inner.first) or ()
+        return outer in finer_first[finer_first.index(inner) :]
     return False
 
 

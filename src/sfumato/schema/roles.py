@@ -223,9 +223,9 @@ class Schema:
                 f"rows = {self.rows!r} needs person, the column that names whose row it is"
             )
         if self.pseudonyms and (self.rows == "unlinked" or self.count is not None):
-            other = "count" if self.count is not None else f"rows = {self.rows!r}"
+            conflict = "count" if self.count is not None else f"rows = {self.rows!r}"
             raise SchemaError(
-                f"pseudonyms and {other} do not go together: a pseudonym stands on one row, or "
+                f"pseudonyms and {conflict} do not go together: a pseudonym stands on one row, or "
                 "links rows (rows = 'linked')"
             )
         if self.pseudonyms and self.rows == "linked" and self.pseudonyms != (self.person,):
@@ -240,9 +240,9 @@ class Schema:
                     "keep one row a person"
                 )
         if self.household is not None and (self.rows == "unlinked" or self.count):
-            other = "count" if self.count else "rows = 'unlinked'"
+            conflict = "count" if self.count else "rows = 'unlinked'"
             raise SchemaError(
-                f"household and {other} do not go together: whose household is found is told of "
+                f"household and {conflict} do not go together: whose household is found is told of "
                 "people one by one; leave one of them out"
             )
 
@@ -250,8 +250,10 @@ class Schema:
         role_of: dict[str, str] = {}
         for role, name in self.roles():
             if name in role_of:
-                other = role_of[name]
-                twice = f"twice as {role}" if other == role else f"as {other} and as {role}"
+                first_role = role_of[name]
+                twice = (
+                    f"twice as {role}" if first_role == role else f"as {first_role} and as {role}"
+                )
                 raise SchemaError(
                     f"column {name!r} is listed {twice}; give every column exactly one role"
                 )

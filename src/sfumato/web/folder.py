@@ -109,7 +109,7 @@ class Folder:
         self.uploads.mkdir(mode=0o700, exist_ok=True)
         target = self._free(plain_name(name))
         size = 0
-        with new_file(target, what="upload") as new, new.open("wb") as out:
+        with new_file(target, kind="upload") as new, new.open("wb") as out:
             async for piece in pieces:
                 size += len(piece)
                 if size > limit:

@@ -274,7 +274,7 @@ class Project(ProjectFiles):
         self._write("project.json", json.dumps(settings, indent=1, ensure_ascii=False) + "\n")
 
     def _write(self, name: str, text: str) -> None:
-        write_text(self.folder / name, text, force=True, what="project")
+        write_text(self.folder / name, text, force=True, kind="project")
 
     # -- another way in ----------------------------------------------------------------------------
 

@@ -68,7 +68,7 @@ class RecordRisks:
         """Write it as .csv or .parquet, for nobody but its owner to read."""
         target = Path(path)
         check_risks_file(target, force=force)
-        with new_file(target, force=force, what="table") as partial:
+        with new_file(target, force=force, kind="table") as partial:
             write = pa_csv.write_csv if target.suffix == ".csv" else pq.write_table
             write(self.table, partial)
         return target

@@ -203,7 +203,7 @@ def table_by_row(table: Table | None) -> Table | None:
     """A table every row of which is somebody, where a pseudonym links rows."""
     if table is None or table.rows is None:
         return table
-    return replace(table, counts=table.rows.each(), rows=None)
+    return replace(table, counts=table.rows.row_counts(), rows=None)
 
 
 def notes_on(

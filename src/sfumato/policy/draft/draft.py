@@ -169,7 +169,7 @@ class Draft(Displayed):
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the text to a file, whole or not at all."""
-        write_text(path, self.text, force=force, private=False, what="policy")
+        write_text(path, self.text, force=force, private=False, kind="policy")
 
 
 def draft_policy(

@@ -77,7 +77,7 @@ class ProposedHierarchy:
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
         """Write the file that ARX reads; only its owner may, since it lists every value."""
-        write_text(path, self.to_csv(), force=force, what="hierarchy")
+        write_text(path, self.to_csv(), force=force, kind="hierarchy")
 
     def policy_lines(self, file: str | None = None) -> list[str]:
         """What a policy says of it; `file` is where its labels are, if they must be listed."""

@@ -27,7 +27,7 @@ def test_what_is_printed_wrong_is_told_with_the_right_value() -> None:
     assert {row.item for row in rows if row.outcome == "differs"} == set(WRONG)
     for row in rows:
         if row.item in WRONG:
-            assert float(row.ours.split(", ")[0]) == pytest.approx(WRONG[row.item], abs=5e-4)
+            assert float(row.measured.split(", ")[0]) == pytest.approx(WRONG[row.item], abs=5e-4)
         else:
             assert row.outcome == "agrees"
 
@@ -51,9 +51,9 @@ def test_on_adult_the_classes_are_those_of_print(data_folder: Path) -> None:
         "classes of (3, 4)",
     ):
         assert rows[f"Fig. 4, {item}"].outcome == "agrees"
-    assert rows["Fig. 2, the class that leaks most"].ours.startswith("[75, 100), Gov")
-    assert rows["0.1-close, values ruled out"].ours == "Armed-Forces in [50, 100), *"
-    assert rows["0.1-close, L_D of the classes"].ours == "0.01338, 0.051"  # by hand: below
+    assert rows["Fig. 2, the class that leaks most"].measured.startswith("[75, 100), Gov")
+    assert rows["0.1-close, values ruled out"].measured == "Armed-Forces in [50, 100), *"
+    assert rows["0.1-close, L_D of the classes"].measured == "0.01338, 0.051"  # by hand: below
     *_, pairs = found.sections
     raw = {row[0]: row[1:] for row in pairs.tables[0].rows}
     assert raw["age, workclass (1, 2) as it stands"][:2] == (406, 1)

@@ -49,12 +49,12 @@ _CURVE_VALUES = (1, 2, 3, 4, 5, 8, 10)  # values left: confidence 1, 1/2, ...
 _CURVE_SIZES = (2, 3, 5, 10, 20)  # the k whose curves are drawn; the tables have all
 
 
-def attack_sections(name: str, found: TrialSurvey) -> list[Section]:
+def attack_sections(name: str, surveyed: TrialSurvey) -> list[Section]:
     """Breach, curves, group sizes and values left, for k-anonymity alone."""
-    return [_breach(name, found), _curves(name, found), _values_left(name, found)]
+    return [_breach(name, surveyed), _curves(name, surveyed), _values_left(name, surveyed)]
 
 
-def _breach(name: str, found: TrialSurvey) -> Section:
+def _breach(name: str, surveyed: TrialSurvey) -> Section:
     columns = (
         "k",
         "one value left (perfect breach)",
@@ -63,34 +63,34 @@ def _breach(name: str, found: TrialSurvey) -> Section:
         "guess right",
     )
 
-    def row(one: IntersectionTrial) -> tuple[object, ...]:
-        alone = one.oracle.exposed_by_one / one.oracle.located
-        return one.k, one.breach, alone, one.oracle.share_at(0.5), one.oracle.precision
+    def row(trial: IntersectionTrial) -> tuple[object, ...]:
+        alone = trial.oracle.exposed_by_one / trial.oracle.located
+        return trial.k, trial.breach, alone, trial.oracle.share_at(0.5), trial.oracle.precision
 
-    series = [(pair, found.of(pair)) for pair in PAIRS]
+    series = [(pair, surveyed.of(pair)) for pair in PAIRS]
     return Section(
         f"{name}: breach against k",
         "Shares of the people who are in both releases. A guess takes the likeliest value left.",
-        by_pair(found, columns, row),
+        by_pair(surveyed, columns, row),
         (
-            against_k(f"{name}: perfect breach against k", series, lambda one: one.breach),
+            against_k(f"{name}: perfect breach against k", series, lambda trial: trial.breach),
             against_k(
                 f"{name}: partial breach (confidence 1/2 or more) against k",
                 series,
-                lambda one: one.oracle.share_at(0.5),
+                lambda trial: trial.oracle.share_at(0.5),
             ),
         ),
     )
 
 
 def by_pair(
-    found: TrialSurvey,
+    surveyed: TrialSurvey,
     columns: tuple[str, ...],
     row: Callable[[IntersectionTrial], tuple[object, ...]],
     pairs: Iterable[str] = PAIRS,
 ) -> tuple[Sheet, ...]:
     """A table for each pair of anonymizers, a row for each k."""
-    return tuple(Sheet(columns, tuple(map(row, found.of(pair))), pair) for pair in pairs)
+    return tuple(Sheet(columns, tuple(map(row, surveyed.of(pair))), pair) for pair in pairs)
 
 
 def against_k(
@@ -122,13 +122,13 @@ def against_k(
     )
 
 
-def _curves(name: str, found: TrialSurvey) -> Section:
+def _curves(name: str, surveyed: TrialSurvey) -> Section:
     """PVP_c: the share of people known with confidence c or more."""
     confidence = [1 / left for left in _CURVE_VALUES]
 
     figures = []
     for pair in PAIRS:
-        drawn = [trial for trial in found.of(pair) if trial.k in _CURVE_SIZES]
+        drawn = [trial for trial in surveyed.of(pair) if trial.k in _CURVE_SIZES]
         sure = ", ".join(f"{trial.breach:.1%} at k = {trial.k}" for trial in drawn)
         figures.append(
             Chart(
@@ -145,12 +145,12 @@ def _curves(name: str, found: TrialSurvey) -> Section:
     return Section(
         f"{name}: how surely",
         "The share of people (PVP_c) of whom at most 1 / c values are left.",
-        by_pair(found, columns, lambda one: (one.k, *_shares(one))),
+        by_pair(surveyed, columns, lambda trial: (trial.k, *_shares(trial))),
         tuple(figures),
     )
 
 
-def _values_left(name: str, found: TrialSurvey) -> Section:
+def _values_left(name: str, surveyed: TrialSurvey) -> Section:
     columns = (
         "k",
         "people a group, 1st",
@@ -163,19 +163,19 @@ def _values_left(name: str, found: TrialSurvey) -> Section:
         "drop",
     )
 
-    def row(one: IntersectionTrial) -> tuple[object, ...]:
-        oracle = one.oracle
-        return one.k, *one.sizes, *oracle.group_size, *oracle.before, oracle.after, oracle.drop
+    def row(trial: IntersectionTrial) -> tuple[object, ...]:
+        oracle = trial.oracle
+        return trial.k, *trial.sizes, *oracle.group_size, *oracle.before, oracle.after, oracle.drop
 
     lines = []
     for pair in (BOTH_MONDRIAN, BOTH_MICRO):
-        trials = found.of(pair)
+        trials = surveyed.of(pair)
         at = [trial.k for trial in trials]
         lines += [
             Series(f"{pair}, one release", at, [trial.oracle.fewest_before for trial in trials]),
             Series(f"{pair}, both together", at, [trial.oracle.after for trial in trials]),
         ]
-    first = found.of(BOTH_MONDRIAN)[0].oracle
+    first = surveyed.of(BOTH_MONDRIAN)[0].oracle
     figure = Chart(
         f"{name}: effective anonymity against k",
         "lines",
@@ -185,47 +185,47 @@ def _values_left(name: str, found: TrialSurvey) -> Section:
         log_x=True,
         alt=f"With the smallest k, Mondrian leaves {first.fewest_before:.2f} values in the release "
         f"that leaves fewer, {first.after:.2f} in both together.",
-        ticks=tuple(trial.k for trial in found.of(BOTH_MONDRIAN)),
+        ticks=tuple(trial.k for trial in surveyed.of(BOTH_MONDRIAN)),
     )
     words = (
         "Means: people a group over groups; people of her group and values left (effective "
         "anonymity) over the people in both. The drop is from the release that leaves fewer."
     )
     return Section(
-        f"{name}: group sizes and values left", words, by_pair(found, columns, row), (figure,)
+        f"{name}: group sizes and values left", words, by_pair(surveyed, columns, row), (figure,)
     )
 
 
 # What the trials show beyond k: l-diversity and t-closeness on top, groups found by distance.
 
 
-def bounds_section(name: str, found: TrialSurvey) -> Section:
+def bounds_section(name: str, surveyed: TrialSurvey) -> Section:
     """Breach with a further bound on both releases, beside k alone."""
-    asked = {trial.k for trial in found.trials if trial.bound != ALONE}
+    asked = {trial.k for trial in surveyed.trials if trial.bound != ALONE}
     tried = {
-        (pair, bound): [trial for trial in found.of(pair, bound) if trial.k in asked]
+        (pair, bound): [trial for trial in surveyed.of(pair, bound) if trial.k in asked]
         for pair in PAIRS
-        for bound in found.bounds
+        for bound in surveyed.bounds
     }
     figures = tuple(
         against_k(
             f"{name}, {pair}: perfect breach with further bounds",
-            [(bound, tried[pair, bound]) for bound in found.bounds],
-            lambda one: one.breach,
+            [(bound, tried[pair, bound]) for bound in surveyed.bounds],
+            lambda trial: trial.breach,
         )
         for pair in (BOTH_MONDRIAN, BOTH_MICRO)
     )
     curves = tuple(
-        _bounded_curves(name, pair, [tried[pair, bound][0] for bound in found.bounds])
+        _bounded_curves(name, pair, [tried[pair, bound][0] for bound in surveyed.bounds])
         for pair in PAIRS
     )
     sheets = tuple(
         Sheet(
-            ("figure", "k", *found.bounds),
+            ("figure", "k", *surveyed.bounds),
             tuple(
-                (what, together[0].k, *(figure(trial) for trial in together))
-                for what, figure in _FIGURES.items()
-                for together in zip(*(tried[pair, bound] for bound in found.bounds), strict=True)
+                (label, together[0].k, *(figure(trial) for trial in together))
+                for label, figure in _FIGURES.items()
+                for together in zip(*(tried[pair, bound] for bound in surveyed.bounds), strict=True)
             ),
             pair,
         )
@@ -261,14 +261,14 @@ def _share_left(left: int, trial: IntersectionTrial) -> float:
 
 
 _FIGURES: dict[str, Callable[[IntersectionTrial], float]] = {
-    "one value left": lambda one: one.breach,
+    "one value left": lambda trial: trial.breach,
     **{f"at most {left} left": partial(_share_left, left) for left in _CURVE_VALUES[1:]},
-    "drop": lambda one: one.oracle.drop,
-    "people of her group, 1st": lambda one: one.oracle.group_size[0],
+    "drop": lambda trial: trial.oracle.drop,
+    "people of her group, 1st": lambda trial: trial.oracle.group_size[0],
 }
 
 
-def location_section(name: str, found: TrialSurvey) -> Section:
+def location_section(name: str, surveyed: TrialSurvey) -> Section:
     """How often the nearest centroid is that of the right group, and what that is worth."""
     columns = (
         "k",
@@ -282,21 +282,21 @@ def location_section(name: str, found: TrialSurvey) -> Section:
         "nothing left, nearest",
     )
 
-    def row(one: IntersectionTrial) -> tuple[object, ...]:
-        near = one.nearest
+    def row(trial: IntersectionTrial) -> tuple[object, ...]:
+        near = trial.nearest
         assert near is not None  # both pairs have centroids
         return (
-            one.k,
+            trial.k,
             *near.correctly_located,
-            one.breach,
+            trial.breach,
             near.perfect_breach,
             right_when_sure(near),
-            one.oracle.precision,
+            trial.oracle.precision,
             near.precision,
             near.inconsistent / near.people,
         )
 
-    trials = found.of(BOTH_MICRO)
+    trials = surveyed.of(BOTH_MICRO)
     shares = [trial.nearest.correctly_located[0] or 0.0 for trial in trials if trial.nearest]
     figure = Chart(
         f"{name}: people whose nearest centroid is that of their own group",
@@ -318,7 +318,7 @@ def location_section(name: str, found: TrialSurvey) -> Section:
     return Section(
         f"{name}: does she find the right group?",
         words,
-        by_pair(found, columns, row, (BOTH_MICRO, MIXED)),
+        by_pair(surveyed, columns, row, (BOTH_MICRO, MIXED)),
         (figure,),
     )
 
@@ -352,7 +352,7 @@ def run(data: Path | None, settings: RunSettings) -> Reproduction:
             noise_section(study.name, noisy),
         ]
         facts[study.name] = _facts(overlap, trials, noisy, judged)
-        summaries.append(_told(study, overlap))
+        summaries.append(_summary_of(study, overlap))
     evidence += compare_tables(surveys)
     stands_in = (
         "No data folder was given, so synthetic people stand in for Adult and ACS."
@@ -365,7 +365,7 @@ def run(data: Path | None, settings: RunSettings) -> Reproduction:
     )
 
 
-def _told(study: AttackedTable, overlap: Overlap) -> str:
+def _summary_of(study: AttackedTable, overlap: Overlap) -> str:
     first, second = (part.people for part in overlap.parts)
     whole = first + second - overlap.shared.people
     drawn = "" if whole == study.table.people else f", {whole:,} of them drawn"
@@ -376,7 +376,7 @@ def _told(study: AttackedTable, overlap: Overlap) -> str:
 
 
 def _facts(
-    overlap: Overlap, found: TrialSurvey, noisy: Noisy, judged: list[EvidenceRow]
+    overlap: Overlap, surveyed: TrialSurvey, noisy: Noisy, judged: list[EvidenceRow]
 ) -> dict[str, Any]:
     return {
         "people": [part.people for part in overlap.parts],
@@ -400,7 +400,7 @@ def _facts(
                     "guess right": trial.nearest.precision,
                 },
             }
-            for trial in found.trials
+            for trial in surveyed.trials
         ],
         "randomised": noisy.why
         or {

@@ -109,9 +109,13 @@ def split(study: AttackedTable, seed: int, *, quick: bool = False) -> Overlap:
     counts = study.table.counts.in_memory("dealing everybody by chance")
     people = np.repeat(np.arange(len(counts)), counts.n)
     people = np.random.default_rng(seed).permutation(people)[: QUICK if quick else None]
-    both = round(OVERLAP * len(people) / OF)
-    half = (both + len(people)) // 2
-    dealt = (people[:half], np.concatenate([people[:both], people[half:]]), people[:both])
+    overlapping = round(OVERLAP * len(people) / OF)
+    half = (overlapping + len(people)) // 2
+    dealt = (
+        people[:half],
+        np.concatenate([people[:overlapping], people[half:]]),
+        people[:overlapping],
+    )
     first, second, shared = (replace(study.table, counts=_part(counts, people)) for people in dealt)
     return Overlap((first, second), shared, study.cuts, study.levels)
 
@@ -253,11 +257,11 @@ class TrialSurvey:
         return list(dict.fromkeys(trial.bound for trial in self.trials))
 
 
-def right_when_sure(found: Summary) -> float | None:
+def right_when_sure(summary: Summary) -> float | None:
     """Of those with one value left, how often that value is theirs; None where there are none."""
-    if found.right is None or not found.exposed:
+    if summary.right is None or not summary.exposed:
         return None
-    return found.right[0] / found.exposed
+    return summary.right[0] / summary.exposed
 
 
 def survey(
@@ -364,11 +368,11 @@ def _attack(overlap: Overlap, releases: Sequence[Release]) -> Summary:
     return intersection_attack(releases, overlap.shared, overlap.sensitive).summary
 
 
-def noise_section(name: str, found: Noisy) -> Section:
+def noise_section(name: str, noisy: Noisy) -> Section:
     """The attack with and without noise, and what the noisy releases promise together."""
     title = f"{name}: the same attack on randomised releases"
-    if found.why:
-        return Section(f"{title}: not run", found.why)
+    if noisy.why:
+        return Section(f"{title}: not run", noisy.why)
     rows = tuple(
         (
             label,
@@ -380,7 +384,7 @@ def noise_section(name: str, found: Noisy) -> Section:
             summary.after,
             summary.precision,
         )
-        for label, summary in found.all.items()
+        for label, summary in noisy.all.items()
     )
     columns = (
         "releases",
@@ -393,26 +397,26 @@ def noise_section(name: str, found: Noisy) -> Section:
         "guess right",
     )
     return Section(
-        title, _words(found), (Sheet(columns, rows), _promises(found)), _chart(name, found)
+        title, _words(noisy), (Sheet(columns, rows), _promises(noisy)), _chart(name, noisy)
     )
 
 
-def _words(found: Noisy) -> str:
-    sure = [share for share in map(right_when_sure, found.by_epsilon.values()) if share is not None]
+def _words(noisy: Noisy) -> str:
+    sure = [share for share in map(right_when_sure, noisy.by_epsilon.values()) if share is not None]
     shares = dict.fromkeys(f"{share:.0%}" for share in (min(sure), max(sure))) if sure else {}
     return (
-        f"Noisy counts of {found.cells:,} cells, geometric noise; no seed, so figures differ from "
-        f"run to run. Without noise {found.exact.exposed:,} people have one value left, and it is "
+        f"Noisy counts of {noisy.cells:,} cells, geometric noise; no seed, so figures differ from "
+        f"run to run. Without noise {noisy.exact.exposed:,} people have one value left, and it is "
         "theirs. With noise a value may be missing or made up: what then looks sure is right for "
         f"{' to '.join(shares) or 'nobody'} of those it is said of. That a guess is right more "
-        f"often than the most frequent value ({found.commonest:.1%}) is what the tables tell about "
+        f"often than the most frequent value ({noisy.commonest:.1%}) is what the tables tell about "
         "people like her, whether or not she is in them."
     )
 
 
-def _promises(found: Noisy) -> Sheet:
+def _promises(noisy: Noisy) -> Sheet:
     rows = []
-    for epsilon, together in found.composed.items():
+    for epsilon, together in noisy.composed.items():
         bounds = semantic_privacy(together.basic).bounds
         tighter = together.tighter
         rows.append(
@@ -439,8 +443,8 @@ def _promises(found: Noisy) -> Sheet:
     )
 
 
-def _chart(name: str, found: Noisy) -> tuple[Chart, ...]:
-    right = {label: right_when_sure(summary) for label, summary in found.all.items()}
+def _chart(name: str, noisy: Noisy) -> tuple[Chart, ...]:
+    right = {label: right_when_sure(summary) for label, summary in noisy.all.items()}
     shares = [f"{label} {share:.0%}" for label, share in right.items() if share is not None]
     return (
         Chart(

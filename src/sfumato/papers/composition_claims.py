@@ -98,7 +98,7 @@ def _theorem_1() -> list[EvidenceRow]:
     """(epsilon, delta): the bound, and two people's answers that are told as they are at times."""
     epsilon, delta, people = 0.05, 1e-12, 1000
     named = f"({epsilon:g}, {delta:g})-differential privacy of {people:,} people"
-    paper, anybody, each = semantic_privacy(PrivacyLoss(epsilon, delta), people).bounds
+    paper, anybody, each_person = semantic_privacy(PrivacyLoss(epsilon, delta), people).bounds
     assert paper.failing is not None
     moved = expm1(3 * epsilon) + 2 * sqrt(delta)
     rows = [
@@ -116,27 +116,27 @@ def _theorem_1() -> list[EvidenceRow]:
         ),
         unprinted(
             "The same, tight",
-            f"{anybody}, about anybody of them; {each}, about each",
+            f"{anybody}, about anybody of them; {each_person}, about each",
             "the paper has the looser bound only",
         ),
     ]
-    told, lying = 1e-4, 1 / (1 + exp(epsilon))
+    truthful, lying = 1e-4, 1 / (1 + exp(epsilon))
     answers: Mechanism = {}
     for table in product((0, 1), repeat=2):
-        answers[table] = {("as they are", table): told}
-        for shown in product((0, 1), repeat=2):
-            lies = sum(answer != bit for answer, bit in zip(shown, table, strict=True))
-            answers[table][shown] = (1 - told) * lying**lies * (1 - lying) ** (2 - lies)
-    bound, most = expm1(3 * epsilon) + 2 * sqrt(told), 4 * 2 * sqrt(told)
+        answers[table] = {("as they are", table): truthful}
+        for answered in product((0, 1), repeat=2):
+            lies = sum(answer != bit for answer, bit in zip(answered, table, strict=True))
+            answers[table][answered] = (1 - truthful) * lying**lies * (1 - lying) ** (2 - lies)
+    bound, most = expm1(3 * epsilon) + 2 * sqrt(truthful), 4 * 2 * sqrt(truthful)
     games = _games(answers)
     failing = sum(chance for chance, distance in games if distance > bound)
-    usual = max(distance for _, distance in games if distance <= bound)
+    farthest = max(distance for _, distance in games if distance <= bound)
     rows.append(
         claimed(
             "Theorem 1 counted out: two randomised answers, told as they are 1 time in 10,000",
             "posteriors are near each other, but for O(n sqrt(delta)) of what is shown",
             failing <= most,
-            f"({epsilon:g}, {told:g}): {usual:.4f} apart (bound {bound:.4f}), but for a "
+            f"({epsilon:g}, {truthful:g}): {farthest:.4f} apart (bound {bound:.4f}), but for a "
             f"probability of {failing:.2g} (bound {most:.2g})",
         )
     )
@@ -152,8 +152,8 @@ def _one_record() -> list[EvidenceRow]:
     }
     apart = max(
         sum(
-            abs(shows[table].get(shown, 0.0) - shows[other].get(shown, 0.0))
-            for shown in shows[table] | shows[other]
+            abs(shows[table].get(outcome, 0.0) - shows[other].get(outcome, 0.0))
+            for outcome in shows[table] | shows[other]
         )
         / 2
         for table in shows
@@ -180,11 +180,11 @@ def _games(mechanism: Mechanism) -> list[tuple[float, float]]:
     alike likely to her, from those of the game without somebody: of him for whom that is most."""
     tables = list(mechanism)
     games = []
-    for shown in {chance for chances in mechanism.values() for chance in chances}:
-        seen = [mechanism[table].get(shown, 0.0) for table in tables]
+    for outcome in {chance for chances in mechanism.values() for chance in chances}:
+        seen = [mechanism[table].get(outcome, 0.0) for table in tables]
         distances = []
         for person in range(len(tables[0])):
-            without = [mechanism[_replaced(table, person)].get(shown, 0.0) for table in tables]
+            without = [mechanism[_replaced(table, person)].get(outcome, 0.0) for table in tables]
             if not sum(without):  # that game never shows it
                 distances.append(1.0)
                 continue
@@ -206,18 +206,18 @@ def _hospital(groups: Mapping[str, tuple[str, ...]]) -> Release:
     return read_release(rows, Schema(quasi=["age", *masked], sensitive="condition"))
 
 
-def judge_claims(found: TrialSurvey, name: str) -> list[EvidenceRow]:
+def judge_claims(surveyed: TrialSurvey, name: str) -> list[EvidenceRow]:
     """What the paper says of one table."""
     return [
-        _falls(found, name),
-        *_percentages(found, name),
-        *_helps(found, DIVERSE, "entropy l-diversity", name),
-        *_helps(found, CLOSE, "t-closeness", name),
-        _above(found, name),
-        _effective(found, name),
-        _narrowed(found, name),
-        _larger(found, name),
-        _located(found, name),
+        _falls(surveyed, name),
+        *_percentages(surveyed, name),
+        *_helps(surveyed, DIVERSE, "entropy l-diversity", name),
+        *_helps(surveyed, CLOSE, "t-closeness", name),
+        _above(surveyed, name),
+        _effective(surveyed, name),
+        _narrowed(surveyed, name),
+        _larger(surveyed, name),
+        _located(surveyed, name),
     ]
 
 
@@ -225,11 +225,11 @@ def compare_tables(surveys: dict[str, TrialSurvey]) -> list[EvidenceRow]:
     """What the paper says of its second table beside the first."""
     if len(surveys) < 2:
         return []
-    (first, one), (second, other) = surveys.items()
+    (first, first_survey), (second, second_survey) = surveys.items()
     pairs = [
         (a, b)
         for pair in PAIRS
-        for a, b in zip(one.of(pair), other.of(pair), strict=True)
+        for a, b in zip(first_survey.of(pair), second_survey.of(pair), strict=True)
         if a.breach or b.breach
     ]
     worse = sum(b.breach > a.breach for a, b in pairs)
@@ -249,41 +249,43 @@ def _percent(shares: list[float]) -> str:
     return ", ".join(f"{share:.1%}" for share in shares)
 
 
-def _falls(found: TrialSurvey, name: str) -> EvidenceRow:
-    shares = {pair: [trial.breach for trial in found.of(pair)] for pair in PAIRS}
-    falling = all(later <= earlier for mine in shares.values() for earlier, later in pairwise(mine))
-    at = ", ".join(str(trial.k) for trial in found.of(BOTH_MONDRIAN))
+def _falls(surveyed: TrialSurvey, name: str) -> EvidenceRow:
+    shares = {pair: [trial.breach for trial in surveyed.of(pair)] for pair in PAIRS}
+    falling = all(later <= earlier for by_k in shares.values() for earlier, later in pairwise(by_k))
+    at = ", ".join(str(trial.k) for trial in surveyed.of(BOTH_MONDRIAN))
     return claimed(
         "Fig. 1, perfect breach",
         "falls with k",
-        falling and all(mine[0] > mine[-1] for mine in shares.values()),
+        falling and all(by_k[0] > by_k[-1] for by_k in shares.values()),
         f"k = {at}: {_percent(shares[BOTH_MONDRIAN])} ({BOTH_MONDRIAN}; the others alike)",
         "it rises somewhere",
         data=name,
     )
 
 
-def _percentages(found: TrialSurvey, name: str) -> list[EvidenceRow]:
+def _percentages(surveyed: TrialSurvey, name: str) -> list[EvidenceRow]:
     """Fig. 1 (a) to (d), at every third k."""
     rows = []
     for pair in PAIRS:
-        some = found.of(pair)[:: max(1, len(found.of(pair)) // 3)]
-        at = ", ".join(str(trial.k) for trial in some)
+        chosen = surveyed.of(pair)[:: max(1, len(surveyed.of(pair)) // 3)]
+        at = ", ".join(str(trial.k) for trial in chosen)
         for label, confidence in (("perfect", 1.0), ("partial (1/2)", 0.5)):
-            shares = [trial.oracle.share_at(confidence) for trial in some]
+            shares = [trial.oracle.share_at(confidence) for trial in chosen]
             item = f"Fig. 1, {label} breach, {pair}, k = {at}"
             rows.append(unprinted(item, _percent(shares), _PERCENTAGES, data=name))
     return rows
 
 
-def _helps(found: TrialSurvey, bounds: tuple[str, ...], named: str, name: str) -> list[EvidenceRow]:
+def _helps(
+    surveyed: TrialSurvey, bounds: tuple[str, ...], named: str, name: str
+) -> list[EvidenceRow]:
     """Fewer people are known with a bound on top than without, but some are."""
     compared: list[tuple[IntersectionTrial, IntersectionTrial]] = [
         (bounded, plain)
         for bound in bounds
         for pair in PAIRS
-        for bounded in found.of(pair, bound)
-        for plain in found.of(pair)
+        for bounded in surveyed.of(pair, bound)
+        for plain in surveyed.of(pair)
         if plain.k == bounded.k
     ]
     fewer = sum(bounded.breach < plain.breach for bounded, plain in compared)
@@ -312,9 +314,11 @@ def _helps(found: TrialSurvey, bounds: tuple[str, ...], named: str, name: str) -
     ]
 
 
-def _above(found: TrialSurvey, name: str) -> EvidenceRow:
+def _above(surveyed: TrialSurvey, name: str) -> EvidenceRow:
     """Averaged over the people in both, as print says, with Mondrian alone, as its figure has."""
-    times = {trial.k: min(trial.oracle.group_size) / trial.k for trial in found.of(BOTH_MONDRIAN)}
+    times = {
+        trial.k: min(trial.oracle.group_size) / trial.k for trial in surveyed.of(BOTH_MONDRIAN)
+    }
     below = [str(k) for k, ratio in times.items() if ratio < WELL_ABOVE]
     return claimed(
         "Fig. 2, partition size",
@@ -327,9 +331,10 @@ def _above(found: TrialSurvey, name: str) -> EvidenceRow:
     )
 
 
-def _effective(found: TrialSurvey, name: str) -> EvidenceRow:
+def _effective(surveyed: TrialSurvey, name: str) -> EvidenceRow:
     shares = [
-        max(trial.oracle.before) / min(trial.oracle.group_size) for trial in found.of(BOTH_MONDRIAN)
+        max(trial.oracle.before) / min(trial.oracle.group_size)
+        for trial in surveyed.of(BOTH_MONDRIAN)
     ]
     return claimed(
         "Fig. 2, effective anonymity",
@@ -342,47 +347,51 @@ def _effective(found: TrialSurvey, name: str) -> EvidenceRow:
     )
 
 
-def _narrowed(found: TrialSurvey, name: str) -> EvidenceRow:
+def _narrowed(surveyed: TrialSurvey, name: str) -> EvidenceRow:
     falls = {
-        pair: [trial.oracle.after / trial.oracle.fewest_before for trial in found.of(pair)]
+        pair: [trial.oracle.after / trial.oracle.fewest_before for trial in surveyed.of(pair)]
         for pair in PAIRS
     }
     return claimed(
         "Fig. 3, drop",
         "intersecting leaves fewer values than the better release alone",
-        all(share < 1 for mine in falls.values() for share in mine),
-        "; ".join(f"{pair} {min(mine):.0%} to {max(mine):.0%}" for pair, mine in falls.items())
+        all(share < 1 for ratios in falls.values() for share in ratios),
+        "; ".join(
+            f"{pair} {min(ratios):.0%} to {max(ratios):.0%}" for pair, ratios in falls.items()
+        )
         + " of them are left",
         data=name,
     )
 
 
-def _larger(found: TrialSurvey, name: str) -> EvidenceRow:
+def _larger(surveyed: TrialSurvey, name: str) -> EvidenceRow:
     """k alone, then l, then t: the strictest of each."""
     sizes: dict[int, list[float]] = {}
     for bounds in (None, DIVERSE[-1:], CLOSE[-1:]):
-        trials = found.of(BOTH_MONDRIAN) if bounds is None else found.of(BOTH_MONDRIAN, bounds[0])
+        trials = (
+            surveyed.of(BOTH_MONDRIAN) if bounds is None else surveyed.of(BOTH_MONDRIAN, bounds[0])
+        )
         for trial in trials:
             sizes.setdefault(trial.k, []).append(min(trial.oracle.group_size))
-    whole = {k: mine for k, mine in sizes.items() if len(mine) == 3}
-    alike = [str(k) for k, mine in whole.items() if any(b <= a for a, b in pairwise(mine))]
+    whole = {k: means for k, means in sizes.items() if len(means) == 3}
+    unordered = [str(k) for k, means in whole.items() if any(b <= a for a, b in pairwise(means))]
     return claimed(
         "Fig. 4(c), partition sizes",
         "k-anonymity < l-diversity < t-closeness",
-        not alike,
+        not unordered,
         "; ".join(
-            f"k = {k}: {', '.join(f'{size:.1f}' for size in mine)}" for k, mine in whole.items()
+            f"k = {k}: {', '.join(f'{size:.1f}' for size in means)}" for k, means in whole.items()
         ),
-        f"not at k = {', '.join(alike)}; which l and t is not printed, these are "
+        f"not at k = {', '.join(unordered)}; which l and t is not printed, these are "
         f"{DIVERSE[-1]} and {CLOSE[-1]}",
         data=name,
     )
 
 
-def _located(found: TrialSurvey, name: str) -> EvidenceRow:
+def _located(surveyed: TrialSurvey, name: str) -> EvidenceRow:
     shares = [
         share
-        for trial in found.of(BOTH_MICRO)
+        for trial in surveyed.of(BOTH_MICRO)
         if trial.nearest is not None
         for share in trial.nearest.correctly_located
         if share is not None

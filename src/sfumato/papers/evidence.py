@@ -35,14 +35,14 @@ _PUBLISHED_BEFORE = "repeats what papers printed"
 class EvidenceRow:
     """One item of a paper: what is printed, what we get, whether they agree.
 
-    `data` is the table ours was worked out on; nothing where the paper's own example or the package
-    alone is enough, so that everybody gets the same. `because` is why they differ, why there is
-    nothing to compare, or why it was not run.
+    `data` is the table `measured` was worked out on; nothing where the paper's own example or the
+    package alone is enough, so that everybody gets the same. `because` is why they differ, why
+    there is nothing to compare, or why it was not run.
     """
 
     item: str
     printed: str
-    ours: str
+    measured: str
     outcome: Outcome
     because: str = ""
     data: str = ""
@@ -54,13 +54,13 @@ class EvidenceRow:
     @property
     def row(self) -> tuple[str, ...]:
         item = f"{self.item} ({self.data})" if self.data else self.item
-        return item, self.printed, self.ours, self.outcome, self.because
+        return item, self.printed, self.measured, self.outcome, self.because
 
 
 def beside(
     item: str,
     printed: str,
-    ours: float,
+    measured: float,
     because: str = UNEXPLAINED,
     *,
     value: float | None = None,
@@ -70,52 +70,52 @@ def beside(
 
     `because` is told only where they differ.
     """
-    agrees = _agrees(printed, ours, value)
+    agrees = _agrees(printed, measured, value)
     outcome: Outcome = "agrees" if agrees else "differs"
-    return EvidenceRow(item, printed, figure(ours), outcome, "" if agrees else because, data)
+    return EvidenceRow(item, printed, figure(measured), outcome, "" if agrees else because, data)
 
 
 def several_beside(
     item: str,
     printed: Sequence[str],
-    ours: Sequence[float],
+    measured: Sequence[float],
     because: str = UNEXPLAINED,
     *,
     data: str = "",
 ) -> EvidenceRow:
     """A printed row of figures beside ours; they agree if each does."""
-    if len(printed) != len(ours):  # of another number of classes
+    if len(printed) != len(measured):  # of another number of classes
         return EvidenceRow(
-            item, ", ".join(printed), ", ".join(map(figure, ours)), "differs", because, data
+            item, ", ".join(printed), ", ".join(map(figure, measured)), "differs", because, data
         )
-    pairs = list(zip(printed, ours, strict=True))
+    pairs = list(zip(printed, measured, strict=True))
     wrong = [text for text, number in pairs if not _agrees(text, number, None)]
-    some = (
+    agreed = (
         f"{len(pairs) - len(wrong)} of {len(pairs)} agree: " if 0 < len(wrong) < len(pairs) else ""
     )
     return EvidenceRow(
         item,
         ", ".join(printed),
-        ", ".join(map(figure, ours)),
+        ", ".join(map(figure, measured)),
         "differs" if wrong else "agrees",
-        f"{some}{because}" if wrong else "",
+        f"{agreed}{because}" if wrong else "",
         data,
     )
 
 
 def claimed(
-    item: str, claim: str, holds: bool, ours: str, because: str = "", *, data: str = ""
+    item: str, claim: str, holds: bool, measured: str, because: str = "", *, data: str = ""
 ) -> EvidenceRow:
     """What a paper says in words, and whether it is so here."""
     reason = "" if holds else because or "it is not so on this table"
-    return EvidenceRow(item, claim, ours, "agrees" if holds else "differs", reason, data)
+    return EvidenceRow(item, claim, measured, "agrees" if holds else "differs", reason, data)
 
 
 def unprinted(
-    item: str, ours: str, because: str = "the printed figure is not at hand", *, data: str = ""
+    item: str, measured: str, because: str = "the printed figure is not at hand", *, data: str = ""
 ) -> EvidenceRow:
     """Ours alone."""
-    return EvidenceRow(item, "–", ours, "no print at hand", because, data)
+    return EvidenceRow(item, "–", measured, "no print at hand", because, data)
 
 
 def not_run(item: str, printed: str, because: str) -> EvidenceRow:
@@ -123,16 +123,16 @@ def not_run(item: str, printed: str, because: str) -> EvidenceRow:
     return EvidenceRow(item, printed, "–", "not run", because)
 
 
-def _agrees(printed: str, ours: float, value: float | None) -> bool:
+def _agrees(printed: str, measured: float, value: float | None) -> bool:
     """Whether ours, rounded to the last printed digit or cut off there, is what is printed."""
     if value is None and printed == "none":
-        return isinf(ours)
+        return isinf(measured)
     text = printed.replace(",", "")
     if value is None and "/" not in text:
         unit = 10.0 ** -len(text.partition(".")[2])
-        return -unit / 2 <= ours - float(text) + EXACT and ours - float(text) < unit - EXACT
+        return -unit / 2 <= measured - float(text) + EXACT and measured - float(text) < unit - EXACT
     value = float(Fraction(text)) if value is None else value
-    return abs(ours - value) <= EXACT * max(1.0, abs(value))
+    return abs(measured - value) <= EXACT * max(1.0, abs(value))
 
 
 def figure(number: float) -> str:
@@ -179,8 +179,8 @@ class Reproduction:
 
     def counts(self) -> tuple[int, ...]:
         """Rows by outcome."""
-        found = Counter(row.outcome for row in self.evidence)
-        return tuple(found[outcome] for outcome in OUTCOMES)
+        outcomes = Counter(row.outcome for row in self.evidence)
+        return tuple(outcomes[outcome] for outcome in OUTCOMES)
 
     @property
     def tally(self) -> str:

@@ -81,8 +81,8 @@ def _examples() -> list[EvidenceRow]:
     for at, (text, value) in enumerate(
         [("sqrt(8)/12", sqrt(8) / 12)] * 2 + [("sqrt(26)/12", sqrt(26) / 12)]
     ):
-        ours = _measured(distribution, _CLASSES)[at]
-        rows.append(beside(f"Examples 1 and 3, L_D, class {at + 1}", text, ours, slip, value=value))
+        leak = _measured(distribution, _CLASSES)[at]
+        rows.append(beside(f"Examples 1 and 3, L_D, class {at + 1}", text, leak, slip, value=value))
     rows.append(
         several_beside("Examples 1 and 3, L_E", (".57", ".57", ".11"), _measured(entropy, _CLASSES))
     )
@@ -135,9 +135,9 @@ def _examples() -> list[EvidenceRow]:
 
 def _theorem() -> list[EvidenceRow]:
     """L_D from the uniform prior is the standard deviation times the root of m."""
-    ours = np.array(_measured(DistributionLeakage(0.5, prior="uniform"), _FOUR))
+    leaked = np.array(_measured(DistributionLeakage(0.5, prior="uniform"), _FOUR))
     shares = _FOUR.dense() / _FOUR.sizes[:, None]
-    apart = np.abs(ours - shares.std(axis=1) * sqrt(shares.shape[1])).max()
+    apart = np.abs(leaked - shares.std(axis=1) * sqrt(shares.shape[1])).max()
     return [
         claimed(
             "Theorem 1",
@@ -395,8 +395,8 @@ def _on_adult(
     rows = []
     for item, printed in _PRINTED.items():
         if item in words:
-            holds, ours = words[item]
-            rows.append(claimed(item, printed, holds, ours, _CUTS, data=ADULT))
+            holds, answer = words[item]
+            rows.append(claimed(item, printed, holds, answer, _CUTS, data=ADULT))
         else:
             texts = printed.split(", ")
             rows.append(several_beside(item, texts, figures[item], _CUTS, data=ADULT))
@@ -466,7 +466,7 @@ def _pairs_section(people: _PaperTable, pairs: Mapping[tuple[int, int], _Publish
     )
 
 
-def _figures_sheet(told: Sequence[tuple[str, CombinationFinding]]) -> Sheet:
+def _figures_sheet(findings: Sequence[tuple[str, CombinationFinding]]) -> Sheet:
     return Sheet(
         ("columns", "classes", "k", "L_D max", "L_D mean", "L_E max", "L_E mean"),
         tuple(
@@ -479,6 +479,6 @@ def _figures_sheet(told: Sequence[tuple[str, CombinationFinding]]) -> Sheet:
                 figures.entropy.largest,
                 figures.entropy.mean,
             )
-            for name, figures in told
+            for name, figures in findings
         ),
     )

@@ -185,17 +185,17 @@ def _ranks(values: Floats) -> Floats:
     return np.asarray(low + high, dtype=np.float64) / 2
 
 
-def judge_figure(found: MetricComparison) -> list[EvidenceRow]:
+def judge_figure(comparison: MetricComparison) -> list[EvidenceRow]:
     """What is said of Fig. 1: its axes are not at hand, so it is our reading that is judged."""
-    early = {name: found.sensitivity(name, 0.1) for name in found.curves}
+    early = {name: comparison.sensitivity(name, 0.1) for name in comparison.curves}
     straight = min(early["L1"], early["Euclidean"])
     more = [name for name, share in early.items() if share > straight + 1e-9]
-    names = list(found.curves)
+    names = list(comparison.curves)
     place = names.index("entropy")
     others = [at for at in range(len(names)) if at != place]
-    with_entropy = found.correlation[place, others]
-    among = found.correlation[np.ix_(others, others)][np.triu_indices(len(others), 1)]
-    permuted = float(np.abs(found.permuted["entropy"]).max())
+    with_entropy = comparison.correlation[place, others]
+    among = comparison.correlation[np.ix_(others, others)][np.triu_indices(len(others), 1)]
+    permuted = float(np.abs(comparison.permuted["entropy"]).max())
     return [
         claimed(
             "Fig. 1, sensitivity",
@@ -219,6 +219,6 @@ def judge_figure(found: MetricComparison) -> list[EvidenceRow]:
             "the entropy does not notice them",
             permuted < 1e-12,
             f"entropy moves by at most {permuted:g}, L_D by up to "
-            f"{found.permuted['Euclidean'].max():.3g}",
+            f"{comparison.permuted['Euclidean'].max():.3g}",
         ),
     ]

@@ -52,12 +52,12 @@ from sfumato.workflow.containment import NodeMap, compare_nodes
 NONE = "none"
 
 
-def definitions_sections(name: str, found: LatticeSurvey, nodes: NodeMap) -> list[Section]:
+def definitions_sections(name: str, surveyed: LatticeSurvey, nodes: NodeMap) -> list[Section]:
     return [
         _picture(name, nodes),
         _containment(name, nodes),
-        _diversity(name, found),
-        _closeness(name, found, nodes),
+        _diversity(name, surveyed),
+        _closeness(name, surveyed, nodes),
     ]
 
 
@@ -148,11 +148,11 @@ def _containment(name: str, nodes: NodeMap) -> Section:
     )
 
 
-def _diversity(name: str, found: LatticeSurvey) -> Section:
+def _diversity(name: str, surveyed: LatticeSurvey) -> Section:
     rows = []
     for c in DIVERSITIES:
-        diverse = {node.name for node in found.nodes if node.diverse[c][0]}
-        private = {node.name for node in found.nodes if node.diverse[c][1]}
+        diverse = {node.name for node in surveyed.nodes if node.diverse[c][0]}
+        private = {node.name for node in surveyed.nodes if node.diverse[c][1]}
         rows.append(
             (float(c), float((c + 1) / 2), len(diverse), len(private), len(diverse ^ private))
         )
@@ -168,14 +168,14 @@ def _diversity(name: str, found: LatticeSurvey) -> Section:
     )
 
 
-def _closeness(name: str, found: LatticeSurvey, nodes: NodeMap) -> Section:
+def _closeness(name: str, surveyed: LatticeSurvey, nodes: NodeMap) -> Section:
     """The corrected Lemma 1: t-close nodes are private against the table's endless prior."""
-    bound = epsilon_of_closeness(T, found.shares)
-    close = [node for node in found.nodes if node.levels in nodes.satisfying["C"]]
+    bound = epsilon_of_closeness(T, surveyed.shares)
+    close = [node for node in surveyed.nodes if node.levels in nodes.satisfying["C"]]
     worst = max((node.epsilon["table", inf] for node in close), default=1.0)
     if isinf(bound):
         words = (
-            f"A value is had by {max(found.shares.values()):.0%}: with t = {T} nothing follows "
+            f"A value is had by {max(surveyed.shares.values()):.0%}: with t = {T} nothing follows "
             "from closeness."
         )
     else:
@@ -324,22 +324,22 @@ def _about(chosen: tuple[CountedTable, ...]) -> str:
 
 
 def _facts(
-    study: CountedTable, found: LatticeSurvey, nodes: NodeMap, judged: list[EvidenceRow]
+    study: CountedTable, surveyed: LatticeSurvey, nodes: NodeMap, judged: list[EvidenceRow]
 ) -> dict[str, Any]:
     return {
         "people": study.table.people,
         "columns": list(nodes.columns),
         "heights": list(nodes.heights),
-        "shares": dict(found.shares),
+        "shares": dict(surveyed.shares),
         "nodes": [
             {
                 "node": node.name,
                 "groups": node.groups,
                 "smallest group": node.smallest,
-                "epsilon": {name: node.epsilon[her] for name, her in SIX.items()},
+                "epsilon": {name: node.epsilon[opponent] for name, opponent in SIX.items()},
                 "costs": dict(node.costs),
             }
-            for node in found.nodes
+            for node in surveyed.nodes
         ],
         "definitions": {
             name: [named(levels) for levels in sorted(satisfying)]

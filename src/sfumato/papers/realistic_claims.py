@@ -78,12 +78,12 @@ def worked() -> list[EvidenceRow]:
         ),
     ]
     for records, printed in ((1_000, "3"), (30_000, "61")):
-        her = RealisticAdversary(stubbornness=records, at_most=False)
+        adversary = RealisticAdversary(stubbornness=records, at_most=False)
         rows.append(
             beside(
                 f"Theorem 2, stubbornness {records:,}, men below 40",
                 printed,
-                _smallest(her, young, "theorem"),
+                _smallest(adversary, young, "theorem"),
             )
         )
     uniform = RealisticAdversary("uniform", inf, at_most=False)
@@ -117,44 +117,45 @@ def worked() -> list[EvidenceRow]:
 
 
 def _smallest(
-    her: RealisticAdversary, groups: Groups, mode: Literal["exact", "theorem"] = "exact"
+    adversary: RealisticAdversary, groups: Groups, mode: Literal["exact", "theorem"] = "exact"
 ) -> float:
-    return float(EpsilonPrivacy(EPSILON, her, mode=mode).measure(groups).value)
+    return float(EpsilonPrivacy(EPSILON, adversary, mode=mode).measure(groups).value)
 
 
-def judge_claims(found: LatticeSurvey, nodes: NodeMap, name: str) -> list[EvidenceRow]:
+def judge_claims(surveyed: LatticeSurvey, nodes: NodeMap, name: str) -> list[EvidenceRow]:
     """What Sections 4.1 and 4.2 say, one by one."""
     return [
-        *_growth(found, name),
-        *_utility_claims(found, name),
-        *_definition_claims(found, nodes, name),
+        *_growth(surveyed, name),
+        *_utility_claims(surveyed, name),
+        *_definition_claims(surveyed, nodes, name),
     ]
 
 
-def _utility_claims(found: LatticeSurvey, name: str) -> list[EvidenceRow]:
+def _utility_claims(surveyed: LatticeSurvey, name: str) -> list[EvidenceRow]:
     """What 4.1 says of how many tables are left, and of their utility (Fig. 2b, c)."""
-    finite = [sigma for sigma in found.stubbornness if sigma < inf]
+    finite = [sigma for sigma in surveyed.stubbornness if sigma < inf]
     more = sum(
         node.epsilon[shape, sigma] > node.epsilon[shape, inf] * (1 + SLACK)
-        for node in found.nodes
-        if node != found.top
+        for node in surveyed.nodes
+        if node != surveyed.top
         for sigma in finite
         for shape in ("uniform", "table")
     )
     below = [
-        sum(node.epsilon[SIX[who]] < SHOWN for node in found.nodes)
-        for who in ("A_- 1e6", "A_- 1e3")
+        sum(node.epsilon[SIX[label]] < SHOWN for node in surveyed.nodes)
+        for label in ("A_- 1e6", "A_- 1e3")
     ]
     private = [
-        sum(SIX[who] in node.private for node in found.nodes) for who in ("A_- 1e6", "A_- 1e3")
+        sum(SIX[label] in node.private for node in surveyed.nodes)
+        for label in ("A_- 1e6", "A_- 1e3")
     ]
 
     def least(shape: str | None, sigma: float, cost: str) -> float:
-        node = found.cheapest((shape, sigma), cost)
+        node = surveyed.cheapest((shape, sigma), cost)
         return inf if node is None else node.costs[cost]
 
     asked = [sigma for sigma in finite if sigma <= 1e5]
-    alike = [
+    equal = [
         written(sigma)
         for sigma in asked
         if all(least("table", sigma, cost) == least(None, sigma, cost) for cost in FIGURE_2)
@@ -183,8 +184,8 @@ def _utility_claims(found: LatticeSurvey, name: str) -> list[EvidenceRow]:
         claimed(
             "4.1, Fig. 2(b), (c)",
             "up to 1e5 class II costs no utility against class I",
-            len(alike) == len(asked),
-            f"the same least costs at {', '.join(alike) or 'no'} of "
+            len(equal) == len(asked),
+            f"the same least costs at {', '.join(equal) or 'no'} of "
             f"{', '.join(map(written, asked))} records (A_c)",
             "other people than the paper's; it is not that they are fewer: as many copies of them "
             "as make 2.7 million give the same",
@@ -200,25 +201,25 @@ def _utility_claims(found: LatticeSurvey, name: str) -> list[EvidenceRow]:
     ]
 
 
-def _definition_claims(found: LatticeSurvey, nodes: NodeMap, name: str) -> list[EvidenceRow]:
+def _definition_claims(surveyed: LatticeSurvey, nodes: NodeMap, name: str) -> list[EvidenceRow]:
     """What 4.2 says of diversity and closeness (Fig. 3)."""
     differing = sum(
-        node.diverse[c][0] != node.diverse[c][1] for node in found.nodes for c in DIVERSITIES
+        node.diverse[c][0] != node.diverse[c][1] for node in surveyed.nodes for c in DIVERSITIES
     )
     close, private = nodes.satisfying["C"], nodes.satisfying["Ac"]
-    apart = {node.levels: node.closeness for node in found.nodes}
+    apart = {node.levels: node.closeness for node in surveyed.nodes}
     farthest = max((apart[levels] for levels in private), default=0.0)
     nearest = min((apart[levels] for levels in nodes.nodes if levels not in private), default=inf)
-    alone = 1 - max(found.shares.values())
+    alone = 1 - max(surveyed.shares.values())
     let_through = sum(
-        node.closeness <= LOOSE and isinf(node.epsilon["table", inf]) for node in found.nodes
+        node.closeness <= LOOSE and isinf(node.epsilon["table", inf]) for node in surveyed.nodes
     )
     return [
         claimed(
             "4.2, Fig. 3: diversity",
             "(c,2)-diversity is privacy against A_d inf at (c + 1) / 2",
             not differing,
-            f"{differing} of {len(found.nodes) * len(DIVERSITIES)} nodes and c differ; "
+            f"{differing} of {len(surveyed.nodes) * len(DIVERSITIES)} nodes and c differ; "
             f"({C},2)-diverse are {len(nodes.satisfying['D'])} nodes",
             data=name,
         ),
@@ -243,7 +244,7 @@ def _definition_claims(found: LatticeSurvey, nodes: NodeMap, name: str) -> list[
             f"{LOOSE}-closeness lets groups of one value through",
             alone <= LOOSE,
             f"a group of the commoner value alone is {alone:.3f}-close; {let_through} of "
-            f"{len(found.nodes)} nodes are {LOOSE}-close with such a group",
+            f"{len(surveyed.nodes)} nodes are {LOOSE}-close with such a group",
             f"the commoner value is had by {1 - alone:.0%} here: it takes t = {alone:.3f}",
             data=name,
         ),
@@ -274,14 +275,14 @@ _SLIPS: dict[Levels, tuple[dict[str, str], str]] = {  # nodes, what is printed, 
 }
 
 
-def table_5(found: LatticeSurvey, data: str) -> list[EvidenceRow]:
+def table_5(surveyed: LatticeSurvey, data: str) -> list[EvidenceRow]:
     """Its rows, and the two that contradict the rest of it."""
     names = ", ".join(_COLUMNS)
     rows = [
         several_beside(
             f"Table 5, {named(levels)}: {names}",
             printed,
-            [found.node(levels).epsilon[SIX[name]] for name in _COLUMNS],
+            [surveyed.node(levels).epsilon[SIX[name]] for name in _COLUMNS],
             _OTHER_PEOPLE,
             data=data,
         )
@@ -291,7 +292,7 @@ def table_5(found: LatticeSurvey, data: str) -> list[EvidenceRow]:
         several_beside(
             f"Table 5, {named(levels)}: {', '.join(printed)}",
             tuple(printed.values()),
-            [found.node(levels).epsilon[SIX[name]] for name in printed],
+            [surveyed.node(levels).epsilon[SIX[name]] for name in printed],
             f"a slip of print: {slip}; {_RARE}",
             data=data,
         )
@@ -301,25 +302,25 @@ def table_5(found: LatticeSurvey, data: str) -> list[EvidenceRow]:
         *rows,
         unprinted(
             f"Table 5, nodes with an epsilon below {SHOWN}",
-            str(len(listed_nodes(found))),
+            str(len(listed_nodes(surveyed))),
             "the other rows are not at hand",
             data=data,
         ),
     ]
 
 
-def _growth(found: LatticeSurvey, data: str) -> list[EvidenceRow]:
+def _growth(surveyed: LatticeSurvey, data: str) -> list[EvidenceRow]:
     """What Section 4.1 says of epsilon against stubbornness (Fig. 2a)."""
-    top = found.top
+    top = surveyed.top
     rows = []
     for kind, shape in KINDS.items():
         excused = {top.name} if shape == "table" else set()
         falls = {
             node.name
-            for node in found.nodes
+            for node in surveyed.nodes
             if any(
                 node.epsilon[shape, low] > node.epsilon[shape, high] * (1 + SLACK)
-                for low, high in pairwise(found.stubbornness)
+                for low, high in pairwise(surveyed.stubbornness)
             )
         }
         but = f" except at {', '.join(sorted(excused))}, of that very shape" if excused else ""
@@ -328,15 +329,16 @@ def _growth(found: LatticeSurvey, data: str) -> list[EvidenceRow]:
                 f"4.1, class {kind}",
                 f"epsilon grows with stubbornness{but}",
                 falls <= excused,
-                f"it grows or stays at {len(found.nodes) - len(falls)} of {len(found.nodes)} nodes",
+                f"it grows or stays at {len(surveyed.nodes) - len(falls)} of "
+                f"{len(surveyed.nodes)} nodes",
                 data=data,
             )
         )
-    ends = [top.epsilon["table", sigma] for sigma in found.stubbornness]
+    ends = [top.epsilon["table", sigma] for sigma in surveyed.stubbornness]
     worse = sum(
         node.epsilon[shape, sigma] > node.epsilon[None, sigma] * (1 + SLACK)
-        for node in found.nodes
-        for sigma in found.stubbornness
+        for node in surveyed.nodes
+        for sigma in surveyed.stubbornness
         for shape in ("uniform", "table")
     )
     return [

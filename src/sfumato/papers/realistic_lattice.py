@@ -38,14 +38,14 @@ from sfumato.utility import utility_named
 from sfumato.workflow.containment import every_node
 
 Levels = tuple[int, ...]
-Her = tuple[str | None, float]  # shape (None: any) and stubbornness, in the paper's records
+Opponent = tuple[str | None, float]  # shape (None: any) and stubbornness, in the paper's records
 
 EPSILON, C, T = 2.5, 4, 0.2  # the paper's
 KINDS: dict[str, str | None] = {"I uniform": "uniform", "I table": "table", "II": None}
 STUBBORNNESS = (1e2, 1e3, 1e4, 1e5, 1e6, inf)
 FEW = (1e3, 1e6, inf)  # of them, when it must be quick
 PRINTED_PEOPLE = 2.7e6  # of the paper's table, as its Table 5 fits best
-SIX: dict[str, Her] = {  # by the paper's names
+SIX: dict[str, Opponent] = {  # by the paper's names
     "A_d 1e6": ("uniform", 1e6),
     "A_c 1e6": ("table", 1e6),
     "A_- 1e3": (None, 1e3),
@@ -64,8 +64,8 @@ def seen(stubbornness: float, people: int) -> float:
     return stubbornness * people / PRINTED_PEOPLE
 
 
-def adversary(her: Her, people: int) -> RealisticAdversary:
-    return RealisticAdversary(her[0], seen(her[1], people), at_most=False)
+def adversary(opponent: Opponent, people: int) -> RealisticAdversary:
+    return RealisticAdversary(opponent[0], seen(opponent[1], people), at_most=False)
 
 
 # (c, 2)-diversity is not strict here (most frequent share at most c / (c + 1)), as in the paper.
@@ -104,8 +104,8 @@ class NodeFigures:
     levels: Levels
     groups: int
     smallest: int
-    epsilon: Mapping[Her, float]
-    private: frozenset[Her]
+    epsilon: Mapping[Opponent, float]
+    private: frozenset[Opponent]
     costs: Mapping[str, float]
     closeness: float
     diverse: Mapping[Fraction, tuple[bool, bool]]
@@ -133,9 +133,9 @@ class LatticeSurvey:
     def top(self) -> NodeFigures:
         return self.nodes[-1]
 
-    def cheapest(self, her: Her, cost: str) -> NodeFigures | None:
+    def cheapest(self, opponent: Opponent, cost: str) -> NodeFigures | None:
         """The cheapest node that is private against her; None if there is none."""
-        private = [node for node in self.nodes if her in node.private]
+        private = [node for node in self.nodes if opponent in node.private]
         return min(private, key=lambda node: node.costs[cost], default=None)
 
 
@@ -156,8 +156,10 @@ def survey(table: Table, stubbornness: Sequence[float]) -> LatticeSurvey:
     """Measure everything at every node; a prior has seen at least one record of either class."""
     people = table.people
     sizes = [sigma for sigma in stubbornness if seen(sigma, people) >= 2]
-    hers = {(shape, sigma) for shape in KINDS.values() for sigma in sizes} | set(SIX.values())
-    criteria = {her: EpsilonPrivacy(EPSILON, adversary(her, people)) for her in hers}
+    opponents = {(shape, sigma) for shape in KINDS.values() for sigma in sizes} | set(SIX.values())
+    criteria = {
+        opponent: EpsilonPrivacy(EPSILON, adversary(opponent, people)) for opponent in opponents
+    }
     equivalents = {
         c: EpsilonPrivacy(float((c + 1) / 2), adversary(("uniform", inf), people))
         for c in DIVERSITIES
@@ -165,17 +167,17 @@ def survey(table: Table, stubbornness: Sequence[float]) -> LatticeSurvey:
     measures = {name: utility_named(name) for name in COSTS}
     judge = Judge(Task(table, tuple(criteria.values())))
     assert judge.heights == HEIGHTS
-    nodes, every = [], {}
+    nodes, groups_of = [], {}
     for rolled in every_node(judge):
-        groups = every[rolled.levels] = judge.groups(rolled, 0)
-        judged = {her: criterion.judge(groups) for her, criterion in criteria.items()}
+        groups = groups_of[rolled.levels] = judge.groups(rolled, 0)
+        judged = {opponent: criterion.judge(groups) for opponent, criterion in criteria.items()}
         view = judge.view(rolled, np.ones(len(rolled), dtype=bool))
         node = NodeFigures(
             rolled.levels,
             len(groups),
             int(groups.sizes.min()),
-            {her: found.value for her, (found, _) in judged.items()},
-            frozenset(her for her, (_, holds) in judged.items() if holds.all()),
+            {opponent: measured.value for opponent, (measured, _) in judged.items()},
+            frozenset(opponent for opponent, (_, holds) in judged.items() if holds.all()),
             {name: measure.cost(view) for name, measure in measures.items()},
             float(TCloseness(T).measure(groups).value),
             {
@@ -184,7 +186,7 @@ def survey(table: Table, stubbornness: Sequence[float]) -> LatticeSurvey:
             },
         )
         nodes.append(node)
-    followed = every[FOLLOWED]
+    followed = groups_of[FOLLOWED]
     shares = dict(zip(followed.values, followed.reference_share.tolist(), strict=True))
     return LatticeSurvey(people, tuple(nodes), shares, tuple(sizes), followed)
 
@@ -211,32 +213,41 @@ _NAMES = (
 )
 
 
-def epsilon_sections(name: str, found: LatticeSurvey) -> list[Section]:
-    return [_table(name, found), _followed(name, found), _utility(name, found)]
+def epsilon_sections(name: str, surveyed: LatticeSurvey) -> list[Section]:
+    return [_table(name, surveyed), _followed(name, surveyed), _utility(name, surveyed)]
 
 
-def listed_nodes(found: LatticeSurvey) -> list[NodeFigures]:
-    return [node for node in found.nodes if min(node.epsilon[her] for her in SIX.values()) < SHOWN]
+def listed_nodes(surveyed: LatticeSurvey) -> list[NodeFigures]:
+    return [
+        node
+        for node in surveyed.nodes
+        if min(node.epsilon[opponent] for opponent in SIX.values()) < SHOWN
+    ]
 
 
-def _table(name: str, found: LatticeSurvey) -> Section:
-    small = listed_nodes(found)
+def _table(name: str, surveyed: LatticeSurvey) -> Section:
+    small = listed_nodes(surveyed)
     rows = tuple(
-        (node.name, node.groups, node.smallest, *(node.epsilon[her] for her in SIX.values()))
+        (
+            node.name,
+            node.groups,
+            node.smallest,
+            *(node.epsilon[opponent] for opponent in SIX.values()),
+        )
         for node in small
     )
     return Section(
         f"{name}: smallest epsilon of nodes (Table 5)",
-        f"{len(small)} of {len(found.nodes)} nodes have an epsilon below {SHOWN} against some "
+        f"{len(small)} of {len(surveyed.nodes)} nodes have an epsilon below {SHOWN} against some "
         "adversary. The larger it is, the farther that node moves her belief or doubt; infinite "
         "where a group has one salary class only.",
         tables=(Sheet(("node", "groups", "fewest", *SIX), rows, notes=_NAMES),),
     )
 
 
-def _followed(name: str, found: LatticeSurvey) -> Section:
-    node = found.node(FOLLOWED)
-    finite = [sigma for sigma in found.stubbornness if sigma < inf]
+def _followed(name: str, surveyed: LatticeSurvey) -> Section:
+    node = surveyed.node(FOLLOWED)
+    finite = [sigma for sigma in surveyed.stubbornness if sigma < inf]
     series = tuple(
         Series(f"class {kind}", finite, [node.epsilon[shape, sigma] for sigma in finite])
         for kind, shape in KINDS.items()
@@ -245,7 +256,7 @@ def _followed(name: str, found: LatticeSurvey) -> Section:
     ends = "; ".join(
         f"{line.name} from {cell_text(line.y[0])} to {cell_text(line.y[-1])}" for line in series
     )
-    beliefs = Beliefs(adversary(("table", 1e6), found.people), found.followed)
+    beliefs = Beliefs(adversary(("table", 1e6), surveyed.people), surveyed.followed)
     return Section(
         f"{name}: node {at} against stubbornness (Fig. 2a)",
         "An endless adversary of class II is class IV: no generalization holds. Below, what "
@@ -255,7 +266,7 @@ def _followed(name: str, found: LatticeSurvey) -> Section:
                 ("records", *(f"class {kind}" for kind in KINDS)),
                 tuple(
                     (written(sigma), *(node.epsilon[shape, sigma] for shape in KINDS.values()))
-                    for sigma in found.stubbornness
+                    for sigma in surveyed.stubbornness
                 ),
             ),
         ),
@@ -279,18 +290,18 @@ def _followed(name: str, found: LatticeSurvey) -> Section:
     )
 
 
-def _utility(name: str, found: LatticeSurvey) -> Section:
+def _utility(name: str, surveyed: LatticeSurvey) -> Section:
     sheets, figures = [], []
-    finite = [sigma for sigma in found.stubbornness if sigma < inf]
+    finite = [sigma for sigma in surveyed.stubbornness if sigma < inf]
     for cost in COSTS:
         best = {
-            (kind, sigma): found.cheapest((shape, sigma), cost)
+            (kind, sigma): surveyed.cheapest((shape, sigma), cost)
             for kind, shape in KINDS.items()
-            for sigma in found.stubbornness
+            for sigma in surveyed.stubbornness
         }
         rows = [
             (written(sigma), *(cell for kind in KINDS for cell in _cells(best[kind, sigma], cost)))
-            for sigma in found.stubbornness
+            for sigma in surveyed.stubbornness
         ]
         headings = [text for kind in KINDS for text in (kind, "at")]
         about = utility_named(cost).about

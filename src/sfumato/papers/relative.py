@@ -121,9 +121,9 @@ def _studied(table: Table, settings: RunSettings) -> Iterator[Studied]:
     sweeps = FEW_SWEEPS if settings.quick else SWEEPS
     seed = settings.seed
     for size in sizes:
-        both: list[Criterion] = [KAnonymity(size), DistinctDiversity(size)]
-        yield _study(table, f"lattice, k = l = {size}", both, Lattice(), seed, sweeps)
-        yield _study(table, f"Mondrian, k = l = {size}", both, Mondrian(), seed, sweeps)
+        criteria: list[Criterion] = [KAnonymity(size), DistinctDiversity(size)]
+        yield _study(table, f"lattice, k = l = {size}", criteria, Lattice(), seed, sweeps)
+        yield _study(table, f"Mondrian, k = l = {size}", criteria, Mondrian(), seed, sweeps)
     # No more is possible than the most frequent value leaves room for.
     largest = int(table.people // table.counts.by_value(0).max())
     dealt = sizes if settings.long else sizes[:1]
@@ -252,10 +252,10 @@ def _islands() -> list[EvidenceRow]:
         claimed(
             f"Remark 2, read as {name}",
             formula,
-            abs(ours - expected) < 1e-6,
-            f"{ours:.4f} for {setting}",
+            abs(measured - expected) < 1e-6,
+            f"{measured:.4f} for {setting}",
         )
-        for name, formula, setting, ours, expected in (
+        for name, formula, setting, measured, expected in (
             (
                 "the island problem",
                 "1 / (1 + (N - 1) p)",
@@ -312,14 +312,14 @@ def _on_people(studied: list[Studied], data: str, long: bool) -> list[EvidenceRo
                 data=data,
             )
         )
-        ours = (
+        convergence = (
             "nothing to sample: the posterior is worked out"
             if diagnostics is None
             else f"R-hat {diagnostics.rhat:.3f}, ESS {diagnostics.ess:,.0f}, "
             f"{_passes(diagnostics)}: {study.threat.status.replace('_', ' ')}"
             + _paper_checks(diagnostics)
         )
-        rows.append(unprinted(f"VI-D, convergence, {study.name}", ours, data=data))
+        rows.append(unprinted(f"VI-D, convergence, {study.name}", convergence, data=data))
         if study.name.startswith("lattice"):
             rows.append(
                 claimed(
@@ -442,12 +442,16 @@ def _how(studied: list[Studied]) -> Section:
     return Section("Releases, and how they were learnt from", tables=(Sheet(columns, tuple(rows)),))
 
 
-def _pictures(one: Studied) -> Section:
+def _pictures(study: Studied) -> Section:
     figures: list[Chart] = []
-    for who in ("attacker", "learner"):
-        figures.append(scatter(one.threat, who, f"{one.name}: threatened by the {who}"))
-        figures.append(histogram(one.threat, who, f"{one.name}: log2 Ti, by the {who}"))
-    return Section(one.name, charts=tuple(figures))
+    for adversary in ("attacker", "learner"):
+        figures.append(
+            scatter(study.threat, adversary, f"{study.name}: threatened by the {adversary}")
+        )
+        figures.append(
+            histogram(study.threat, adversary, f"{study.name}: log2 Ti, by the {adversary}")
+        )
+    return Section(study.name, charts=tuple(figures))
 
 
 def _facts(studied: list[Studied]) -> dict[str, Any]:

@@ -206,11 +206,11 @@ _LEARNT = {
 def _tom() -> list[EvidenceRow]:
     _, *facts = _LEARNT
     people = {"Ann": {"group": 0}, "Gary": {"group": 1}}
-    found = beliefs(_PATIENTS, {"group": 1}, "AIDS", facts, people=people)
+    posteriors = beliefs(_PATIENTS, {"group": 1}, "AIDS", facts, people=people)
     items = [f"{'and ' if at > 1 else ''}{fact}" for at, fact in enumerate(_LEARNT)]
     return [
         beside(f"Figs. 1 to 3, Tom has AIDS, knowing: {item}", printed, float(belief))
-        for item, printed, belief in zip(items, _LEARNT.values(), found, strict=True)
+        for item, printed, belief in zip(items, _LEARNT.values(), posteriors, strict=True)
     ]
 
 
@@ -253,14 +253,14 @@ def _points(skyline: KnowledgeSkyline, data: Path | None) -> list[EvidenceRow]:
     if data is None:
         why = "needs UCI Adult: give the data folder"
         return [not_run(item, "(0, 4, 0) and (2, 1, 3)", why)]
-    ours = [tuple(point) for point in skyline.points]
-    shown = ", ".join(str(point) for point in ours[:6]) + (" ..." if len(ours) > 6 else "")
+    points = [tuple(point) for point in skyline.points]
+    listed = ", ".join(str(point) for point in points[:6]) + (" ..." if len(points) > 6 else "")
     return [
         claimed(
             item,
             "(0, 4, 0) and (2, 1, 3)",
-            {(0, 4, 0), (2, 1, 3)} <= set(ours),
-            f"{len(ours)} points: {shown}",
+            {(0, 4, 0), (2, 1, 3)} <= set(points),
+            f"{len(points)} points: {listed}",
             "the skyline is that of the groups, and where Mondrian cuts is not printed",
             data="Adult",
         )
@@ -276,7 +276,7 @@ def _speed_sections(
     """And how many times faster than the baseline, by what is varied."""
     rng = np.random.default_rng(seed)
     dense = rng.multinomial(PEOPLE, [1 / VALUES] * VALUES, size=groups)
-    _both(dense[:10], (1, 1, 1))  # compile
+    _time_both(dense[:10], (1, 1, 1))  # compile
     varied = {
         "people": [(dense[: groups * part // 5], USUAL) for part in range(1, 6)],
         "l": [(dense[: groups // 5], (number, 10, 10)) for number in (0, 4, 8, 12, 16)],
@@ -285,7 +285,7 @@ def _speed_sections(
     }
     sections, faster = [], {}
     for name, tries in varied.items():
-        rows = [(PEOPLE * len(part), str(point), *_both(part, point)) for part, point in tries]
+        rows = [(PEOPLE * len(part), str(point), *_time_both(part, point)) for part, point in tries]
         columns = ("people", "(l, k, m)", "check, ms", "baseline, ms", "times faster", "same")
         at = [
             PEOPLE * len(part) if name == "people" else point["lkm".index(name)]
@@ -318,13 +318,13 @@ def _speed_sections(
     return sections, faster
 
 
-def _both(dense: Any, point: tuple[int, int, int]) -> tuple[float, float, float, bool]:
+def _time_both(dense: Any, point: tuple[int, int, int]) -> tuple[float, float, float, bool]:
     """Milliseconds of the check and of the baseline, their ratio, whether they agree."""
 
     groups = Groups(dense)
-    ours, probability = _timed(lambda: breach_probability(groups, "0", *point), 5)
-    theirs, same = _timed(lambda: breach_by_programming(dense, 0, *point), 1)
-    return 1e3 * ours, 1e3 * theirs, theirs / ours, abs(probability - same) < 1e-9
+    checked, probability = _timed(lambda: breach_probability(groups, "0", *point), 5)
+    programmed, baseline = _timed(lambda: breach_by_programming(dense, 0, *point), 1)
+    return 1e3 * checked, 1e3 * programmed, programmed / checked, abs(probability - baseline) < 1e-9
 
 
 def _timed(work: Callable[[], Any], times: int) -> tuple[float, Any]:
@@ -470,12 +470,12 @@ def _study(data: Path | None, seed: int) -> tuple[Table, str]:
     return read(adult_uci(data, complete=True).select(columns), schema), "Exec-managerial"
 
 
-def _groundings(release: Release, found: KnowledgeSkyline) -> list[Grounding]:
+def _groundings(release: Release, skyline: KnowledgeSkyline) -> list[Grounding]:
     """The worst groundings one person or fact beyond each point."""
-    beyond = {(0, 0, 0)} if not found.points else set()
-    for l, k, m in found.points:  # noqa: E741  # the paper's names
-        beyond |= {(l + 1, k, m), (l, k + 1, m), (l, k, m + 1)}
-    groundings = [worst_grounding(release, found.value, *point) for point in sorted(beyond)]
+    points = {(0, 0, 0)} if not skyline.points else set()
+    for l, k, m in skyline.points:  # noqa: E741  # the paper's names
+        points |= {(l + 1, k, m), (l, k + 1, m), (l, k, m + 1)}
+    groundings = [worst_grounding(release, skyline.value, *point) for point in sorted(points)]
     return [
         grounding for grounding in groundings if grounding.confidence >= CONFIDENCE * (1 - 1e-9)
     ]

@@ -78,7 +78,7 @@ def test_groups_are_alike_that_count_the_same() -> None:
     chance = np.random.default_rng(5)
     counts = chance.integers(0, 3, (500, 3))
     groups = Groups(counts[counts.sum(axis=1) > 0])
-    kind, first = groups.alike
+    kind, first = groups.kinds_of_counts
     dense = groups.dense()
     assert np.array_equal(dense[first][kind], dense)
     assert len(np.unique(dense, axis=0)) == len(first)
@@ -88,5 +88,5 @@ def test_groups_are_alike_that_count_the_same() -> None:
 def test_marks_that_are_equal_by_chance_make_no_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = Groups([[1, 0], [0, 1], [1, 0]])
     monkeypatch.setattr(Groups, "sum_of", lambda self, stored: np.zeros(len(self), np.uint64))
-    kind, first = groups.alike
+    kind, first = groups.kinds_of_counts
     assert kind.tolist() == first.tolist() == [0, 1, 2]

@@ -435,7 +435,7 @@ def _failing(release: Release, linked: LinkedRows, task: Task) -> Bools:
     assert by_row is not None
     assert by_row.several is not None
     signatures = np.zeros(len(described), dtype=bool)
-    people = np.zeros(int(linked.whose.max(initial=-1)) + 1, dtype=bool)
+    people = np.zeros(int(linked.published_pseudonym.max(initial=-1)) + 1, dtype=bool)
     for criterion in task.criteria:
         if not isinstance(criterion, GroupCriterion):
             continue
@@ -454,5 +454,7 @@ def _failing(release: Release, linked: LinkedRows, task: Task) -> Bools:
             whole = OfLists.of(criterion)
             for groups in groups_about(whole, release):
                 signatures |= ~whole.holds(groups)
-    signature_of, _, _ = signatures_of(linked.regions.take(linked.published), linked.whose)
+    signature_of, _, _ = signatures_of(
+        linked.regions.take(linked.published), linked.published_pseudonym
+    )
     return people | signatures[signature_of]

@@ -140,10 +140,10 @@ def groups_of(placement: Placement, groups: Ints, total: int) -> dict[str, Group
         }
     if counts.owner is None:
         return summed
-    held, group = _each_in_one(counts, placement.tuples[kept], groups[kept])
+    single_tuples, group = _each_in_one(counts, placement.tuples[kept], groups[kept])
     places: list[int | None] = list(range(len(counts.sensitive)))
     return {
-        name: with_owners(by_row, held, group, place, counts)
+        name: with_owners(by_row, single_tuples, group, place, counts)
         for (name, by_row), place in zip(summed.items(), places or [None], strict=True)
     }
 

@@ -190,28 +190,28 @@ class Examples(Description):
     release and take these for them.
     """
 
-    shown: Regions
+    regions: Regions
 
     @property
     def scheme(self) -> Scheme:  # type: ignore[override]
-        return self.shown.scheme
+        return self.regions.scheme
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
-        return self.shown.columns
+        return self.regions.columns
 
     def __len__(self) -> int:
-        return len(self.shown)
+        return len(self.regions)
 
     def describe(self, group: int) -> dict[str, str]:
-        return self.shown.describe(group)
+        return self.regions.describe(group)
 
     def take(self, groups: Ints) -> Self:
-        return type(self)(self.shown.take(groups))
+        return type(self)(self.regions.take(groups))
 
     @property
     def regions_at_hand(self) -> Regions:
-        return self.shown
+        return self.regions
 
     def require_regions(self) -> Regions:
         raise ResourceError(
@@ -345,7 +345,7 @@ class Buckets(Description):
 def of_scheme(described: Description, scheme: Scheme) -> Description:
     """The same regions, which a file or its manifest says are of this scheme."""
     if isinstance(described, Examples):
-        return Examples(_as(REGIONS_OF[scheme], described.shown))
+        return Examples(_as(REGIONS_OF[scheme], described.regions))
     if described.each_region is None:  # buckets, and signatures: of one scheme each
         return described
     return _as(REGIONS_OF[scheme], described.require_regions())

@@ -36,9 +36,9 @@ from sfumato.schema.region import (
 )
 
 MOST_SHARES = 10  # values or ranges that a distribution is told by
-OTHERS = "other values"
+OTHER_VALUES = "other values"
 NO_VALUE = ValueSet(frozenset({None}))
-Shown = Sequence[tuple[Region, float]]  # what cells show, and how many do
+RegionCounts = Sequence[tuple[Region, float]]  # what cells show, and how many do
 
 
 @dataclass(frozen=True)
@@ -73,11 +73,11 @@ class Had:
         return len(self.domain) - self.domain.has_null
 
 
-def shares_of(shown: Shown, had: Had | None = None) -> tuple[Share, ...]:
+def shares_of(published_cells: RegionCounts, had: Had | None = None) -> tuple[Share, ...]:
     """People by what is published of them and, where the table is at hand, by what they have."""
-    blank = sum(people for part, people in shown if part.text == "*")
-    lacking = sum(people for part, people in shown if part == NO_VALUE)
-    telling = [entry for entry in shown if entry[0].text != "*" and entry[0] != NO_VALUE]
+    blank = sum(people for part, people in published_cells if part.text == "*")
+    lacking = sum(people for part, people in published_cells if part == NO_VALUE)
+    telling = [entry for entry in published_cells if entry[0].text != "*" and entry[0] != NO_VALUE]
     special = _special_codes(telling, had)
     telling = [entry for entry in telling if entry[0].text not in special]
     had = None if had is None else had.without(special)
@@ -88,7 +88,7 @@ def shares_of(shown: Shown, had: Had | None = None) -> tuple[Share, ...]:
         rows = [
             row
             for row in zip(bins.labels, before, bins.after(telling), strict=True)
-            if row[0] != OTHERS or row[1] or row[2]
+            if row[0] != OTHER_VALUES or row[1] or row[2]
         ]
     rows += [(label, *people) for label, people in special.items() if any(people)]
     without = had.people[-1] if had is not None and had.domain.has_null else 0
@@ -107,7 +107,7 @@ def shares_of(shown: Shown, had: Had | None = None) -> tuple[Share, ...]:
     )
 
 
-def _special_codes(telling: Shown, had: Had | None) -> dict[str, tuple[float, float]]:
+def _special_codes(telling: RegionCounts, had: Had | None) -> dict[str, tuple[float, float]]:
     """Words among the numbers or dates of a column, and the people who have and show each."""
     if had is not None and had.domain.kind not in _AXES:
         return {}
@@ -119,19 +119,19 @@ def _special_codes(telling: Shown, had: Had | None) -> dict[str, tuple[float, fl
     if had is None:
         ranged = any(isinstance(part, Span) for part, _ in telling)
         return {text: (0.0, people) for text, people in words.items()} if single and ranged else {}
-    held = dict(zip(had.domain.labels, had.people.tolist(), strict=True))
+    people_by_label = dict(zip(had.domain.labels, had.people.tolist(), strict=True))
     codes = [value for value in had.domain.values if isinstance(value, str)]
-    return {code: (float(held[code]), words.get(code, 0.0)) for code in codes}
+    return {code: (float(people_by_label[code]), words.get(code, 0.0)) for code in codes}
 
 
-def decided(shown: Shown) -> list[bool]:
+def decided(cells: RegionCounts) -> list[bool]:
     """Whether each cell says for sure where its person counts, who is counted by these shares."""
-    telling = [entry for entry in shown if entry[0].text != "*" and entry[0] != NO_VALUE]
+    telling = [entry for entry in cells if entry[0].text != "*" and entry[0] != NO_VALUE]
     bins = _bins(telling, None) if telling else None
     return [
         part == NO_VALUE
         or (bins is not None and _is_plain(part) and max(bins.after([(part, 1.0)])) > 1 - 1e-9)
-        for part, _ in shown
+        for part, _ in cells
     ]
 
 
@@ -153,12 +153,12 @@ class _LabelBins:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        return (*(part.text for part in self.parts), OTHERS)
+        return (*(part.text for part in self.parts), OTHER_VALUES)
 
-    def after(self, telling: Shown) -> list[float]:
+    def after(self, telling: RegionCounts) -> list[float]:
         sums = dict.fromkeys(self.labels, 0.0)
         for part, people in telling:
-            sums[self.within.get(part.text, OTHERS)] += people
+            sums[self.within.get(part.text, OTHER_VALUES)] += people
         return list(sums.values())
 
     def before(self, had: Had) -> list[float]:
@@ -179,7 +179,7 @@ class _RangeBins:
     labels: tuple[str, ...]
     span: tuple[float, float]
 
-    def after(self, telling: Shown) -> list[float]:
+    def after(self, telling: RegionCounts) -> list[float]:
         sums = np.zeros(len(self.labels))
         bounds = np.array([-math.inf, *self.edges, math.inf])
         for part, people in telling:
@@ -205,11 +205,11 @@ class _MemberBins:
     labels: tuple[str, ...]
     members: dict[str, Sequence[str]]
 
-    def after(self, telling: Shown) -> list[float]:
+    def after(self, telling: RegionCounts) -> list[float]:
         sums = dict.fromkeys(self.labels, 0.0)
         for part, people in telling:
             for member in self.members[part.text]:
-                label = member if member in sums else OTHERS
+                label = member if member in sums else OTHER_VALUES
                 sums[label] += people / len(self.members[part.text])
         return list(sums.values())
 
@@ -217,16 +217,16 @@ class _MemberBins:
         sums = dict.fromkeys(self.labels, 0.0)
         for code in np.flatnonzero(had.people[: had.present]).tolist():
             label = had.domain.labels[code]
-            sums[label if label in sums else OTHERS] += float(had.people[code])
+            sums[label if label in sums else OTHER_VALUES] += float(had.people[code])
         return list(sums.values())
 
 
-def _bins(telling: Shown, had: Had | None) -> _LabelBins | _RangeBins | _MemberBins:
+def _bins(telling: RegionCounts, had: Had | None) -> _LabelBins | _RangeBins | _MemberBins:
     """What a column's distribution is told by: its labels, ranges of its axis, or members."""
     parts = [part for part, _ in telling]
     if not parts and had is not None:  # everybody is shown with *
-        held = np.flatnonzero(had.people[: had.present]).tolist()
-        parts = [ValueSet(frozenset({had.domain.values[code]})) for code in held]
+        present = np.flatnonzero(had.people[: had.present]).tolist()
+        parts = [ValueSet(frozenset({had.domain.values[code]})) for code in present]
     if all(_on_axis(part) for part in parts) and (had is None or had.domain.kind in _AXES):
         few = len(parts) <= MOST_SHARES and not _meet(parts)
         own = {part.text: part.text for part in parts}
@@ -264,12 +264,12 @@ def _outermost(parts: Sequence[Region]) -> tuple[list[Region], dict[str, str]]:
     wide = [
         part
         for part in parts
-        if not any(contains_region(other, part) for other in parts if other is not part)
+        if not any(contains_region(wider, part) for wider in parts if wider is not part)
     ]
     if _meet(wide) or (len(wide) == 1 and len(parts) > 1):
         return [], {}
     within = {
-        part.text: next(other.text for other in wide if contains_region(other, part))
+        part.text: next(wider.text for wider in wide if contains_region(wider, part))
         for part in parts
     }
     return wide, within
@@ -277,15 +277,15 @@ def _outermost(parts: Sequence[Region]) -> tuple[list[Region], dict[str, str]]:
 
 def _beginnings(masks: Iterable[str]) -> tuple[list[Region], dict[str, str]]:
     """Masks by as many of their first signs as make a few of them."""
-    for shown in range(min(len(text.rstrip("*")) for text in masks), 0, -1):
-        within = {text: text[:shown].ljust(len(text), "*") for text in masks}
-        if len({*within.values()}) <= MOST_SHARES or shown == 1:
+    for characters in range(min(len(text.rstrip("*")) for text in masks), 0, -1):
+        within = {text: text[:characters].ljust(len(text), "*") for text in masks}
+        if len({*within.values()}) <= MOST_SHARES or characters == 1:
             return [Mask(text) for text in dict.fromkeys(within.values())], within
     return [], {}
 
 
 def _labels(
-    telling: Shown, wide: Sequence[Region], had: Had | None, within: Mapping[str, str]
+    telling: RegionCounts, wide: Sequence[Region], had: Had | None, within: Mapping[str, str]
 ) -> _LabelBins:
     """The labels of the most people."""
     all_bins = _LabelBins(tuple(wide), within)
@@ -324,7 +324,7 @@ def _ends(part: Region) -> tuple[float, float]:
     return ends[0], ends[-1]
 
 
-def _members(telling: Shown, parts: Sequence[Region], had: Had | None) -> _MemberBins:
+def _members(telling: RegionCounts, parts: Sequence[Region], had: Had | None) -> _MemberBins:
     """The commonest values by name, and what each cell may stand for: itself, if nobody knows."""
     members: dict[str, Sequence[str]] = {}
     if had is not None:
@@ -337,14 +337,14 @@ def _members(telling: Shown, parts: Sequence[Region], had: Had | None) -> _Membe
             values = part.values if isinstance(part, ValueSet) and bare else ()
             members[part.text] = sorted(map(text_of, values)) or [part.text]
     all_members = tuple(dict.fromkeys(member for listed in members.values() for member in listed))
-    common: Floats = np.array(_MemberBins((*all_members, OTHERS), members).after(telling))
+    common: Floats = np.array(_MemberBins((*all_members, OTHER_VALUES), members).after(telling))
     if had is not None:
-        common = np.array(_MemberBins((*all_members, OTHERS), members).before(had))
+        common = np.array(_MemberBins((*all_members, OTHER_VALUES), members).before(had))
     first = sorted(
         range(len(all_members)), key=lambda place: (-common[place], reading_key(all_members[place]))
     )
     named = sorted((all_members[place] for place in first[: MOST_SHARES - 1]), key=reading_key)
-    return _MemberBins((*named, OTHERS), members)
+    return _MemberBins((*named, OTHER_VALUES), members)
 
 
 def _ranges(parts: Sequence[Region]) -> _RangeBins:

@@ -238,19 +238,19 @@ class Groups(SparseCounts):
         given = (beside.regions, beside.population, beside.published)
         if any(figures is not None and len(figures) != len(self) for figures in given):
             raise InputError(f"regions and population must be those of all {len(self)} groups")
-        return self._same(beside, self.given_reference)
+        return self._with_beside(beside, self.given_reference)
 
     def unreferenced(self) -> Groups:
         """The same groups with their own sums as reference: what the published data tell."""
         rows = self.beside.unlinked
         beside = self.beside if rows is None else replace(self.beside, unlinked=rows.unreferenced())
-        return self._same(beside, None)
+        return self._with_beside(beside, None)
 
-    def _same(self, beside: Beside, reference: Floats | None) -> Groups:
+    def _with_beside(self, beside: Beside, reference: Floats | None) -> Groups:
         """The same counts, with all that was worked out from them alone."""
         known = {**vars(self), "beside": beside, "given_reference": reference}
-        for other in ("reference", "reference_share"):
-            known.pop(other, None)
+        for derived in ("reference", "reference_share"):
+            known.pop(derived, None)
         groups = Groups.__new__(Groups)
         SparseCounts.__init__(groups, **known)
         return groups
@@ -306,7 +306,7 @@ class Groups(SparseCounts):
 
     def take(self, kept: Ints) -> Groups:
         """Some of the groups, by their positions, with the same reference."""
-        return self._alike(
+        return self._of_same_values(
             self.rows(kept),
             self.sizes[kept],
             None if self.lists is None else self.lists.take(kept),
@@ -320,7 +320,7 @@ class Groups(SparseCounts):
         """
         beside = self.beside.merge(number, total)
         placed = None if beside.unlinked is None else beside.unlinked.placed
-        return self._alike(
+        return self._of_same_values(
             summed(number[self.row], self.indices, self.data, total, self.width),
             sums_by(number, self.sizes, total) if placed is None else placed.sizes(total),
             None if self.lists is None else self.lists.merge(number, total),
@@ -364,7 +364,7 @@ class Groups(SparseCounts):
             return self.everyone
         whole, many = self, self.multiplicity
         if many is not None:
-            whole = self._alike(
+            whole = self._of_same_values(
                 (self.indptr, self.indices, self.data * many[self.row]),
                 self.sizes * many,
                 None if self.lists is None else self.lists.weighted(many),
@@ -372,7 +372,7 @@ class Groups(SparseCounts):
             )
         return whole.merge(np.zeros(len(self), dtype=np.int64), 1)
 
-    def _alike(
+    def _of_same_values(
         self, cells: tuple[Ints, Codes, Ints], sizes: Ints, lists: Lists | None, beside: Beside
     ) -> Groups:
         """Other groups by the same values, with the same reference."""

@@ -103,18 +103,18 @@ class Guarantee:
         """What a manifest tells, checked: a promise that cannot be read is none."""
         try:
             given = dict(content)  # type: ignore[call-overload]
-            other = given.pop("other", None)
-            return cls(**given, other=None if other is None else PrivacyLoss(**other))
+            other_loss = given.pop("other", None)
+            return cls(**given, other=None if other_loss is None else PrivacyLoss(**other_loss))
         except (TypeError, ValueError):
             raise InputError("the guarantee in the manifest cannot be read; restore it") from None
 
     def __str__(self) -> str:
         own = PrivacyLoss(self.epsilon, self.delta)
         (relation,) = (name for name in RELATIONS if name != self.neighbours)
-        other = "nothing" if self.under(relation) is None else str(self.under(relation))
+        other_loss = "nothing" if self.under(relation) is None else str(self.under(relation))
         scale = "" if self.scale is None else f" of scale {self.scale:.4g}"
         return (
-            f"{own} by {self.neighbours} of a {self.unit} ({other} by {relation}), "
+            f"{own} by {self.neighbours} of a {self.unit} ({other_loss} by {relation}), "
             f"{self.mechanism} noise{scale}"
         )
 

@@ -139,15 +139,15 @@ class ColumnCells:
         """How many cells fit a pattern somewhere."""
         return self._cells_with({"": pattern})[""]
 
-    def naming(self, others: Sequence[str]) -> int:
+    def naming(self, columns: Sequence[str]) -> int:
         """How many cells hold what other columns of their row do, or its first or last word."""
-        if not others:
+        if not columns:
             return 0
         text = f"LOWER(CAST({self.source.column(self.name)} AS STRING))"
         parts = [
             f"NULLIF(regexp_extract(LOWER(CAST({self.source.column(name)} AS STRING)), "
             f"{literal(pattern)}, 0), '')"
-            for name in others
+            for name in columns
             for pattern in _TELLING
         ]
         inside = " OR ".join(f"instr({text}, {part}) > 0" for part in parts)

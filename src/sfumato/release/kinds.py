@@ -19,7 +19,7 @@ from sfumato.release.groups import Groups
 
 _BLOCK = 1 << 16  # groups that are looked through at once
 _MANY = 20_000  # groups: fewer are judged one by one as quickly
-_OTHERS = tuple(beside for beside in fields(Beside) if beside.name != "regions")
+_OTHER_FIELDS = tuple(beside for beside in fields(Beside) if beside.name != "regions")
 _LIKES = 4  # groups a kind: with fewer nothing is gained
 
 
@@ -43,9 +43,9 @@ def kinds_of(groups: Groups) -> GroupKinds | None:
     """Groups by kind; None where they are told apart by more than counts, or little is gained."""
     if len(groups) < _MANY or groups.lists is not None or not groups.single_valued:
         return None
-    if any(getattr(groups.beside, beside.name) is not None for beside in _OTHERS):
+    if any(getattr(groups.beside, beside.name) is not None for beside in _OTHER_FIELDS):
         return None
-    of, first = groups.alike
+    of, first = groups.kinds_of_counts
     if _LIKES * len(first) > len(groups):
         return None
     beside = Beside(multiplicity=np.bincount(of, minlength=len(first)))

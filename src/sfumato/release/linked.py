@@ -45,12 +45,12 @@ class LinkedRows:
     def as_they_stand(cls, table: Table, regions: Regions | None = None) -> LinkedRows:
         """All rows, as the table has them; `regions` where its cells are read as such."""
         rows = rows_of(table)
-        shown = regions or Regions(
+        row_regions = regions or Regions(
             tuple(domain.name for domain in rows.quasi),
             tuple(Singletons(domain) for domain in rows.quasi),
             rows.codes,
         )
-        return cls(table, rows.person, rows.person, shown)
+        return cls(table, rows.person, rows.person, row_regions)
 
     @property
     def rows(self) -> PersonRows:
@@ -63,7 +63,7 @@ class LinkedRows:
         return order[np.searchsorted(self.pseudonym[order], 0) :]
 
     @property
-    def whose(self) -> Ints:
+    def published_pseudonym(self) -> Ints:
         """The pseudonym of each of them."""
         return self.pseudonym[self.published]
 
@@ -74,9 +74,9 @@ class LinkedRows:
         """
         keyed = self.table.keyed
         assert keyed is not None
-        lengths = np.bincount(self.whose)
+        lengths = np.bincount(self.published_pseudonym)
         person = np.empty(len(lengths), dtype=np.int64)
-        person[self.whose] = self.rows.person[self.published]
+        person[self.published_pseudonym] = self.rows.person[self.published]
         order = np.lexsort((drawn, -lengths, person))
         nth = np.empty(len(lengths), dtype=np.int64)
         nth[order] = np.arange(len(order)) - np.searchsorted(person[order], person[order])
@@ -85,7 +85,7 @@ class LinkedRows:
     def public(self) -> dict[str, int]:
         """What a manifest tells: what of people's rows is not published, or not together."""
         person, published = self.rows.person, self.published
-        pieces = np.unique(np.vstack([person[published], self.whose]), axis=1)[0]
+        pieces = np.unique(np.vstack([person[published], self.published_pseudonym]), axis=1)[0]
         return {
             "rows": len(published),
             "rows_not_published": len(person) - len(published),
@@ -109,8 +109,8 @@ class LinkedRows:
         if cut:
             notes.append(
                 f"the rows of {cut:,} people were cut into several pseudonyms, which count as one "
-                f"person each ({int(self.whose[-1]) + 1:,} pseudonyms of {people:,} people); who "
-                "knows all of her rows faces each of hers, no two in one group"
+                f"person each ({int(self.published_pseudonym[-1]) + 1:,} pseudonyms of {people:,} "
+                "people); who knows all of her rows faces each of hers, no two in one group"
             )
             if self.table.schema.knows != "all":
                 notes.append(CUT_KNOWS)
@@ -184,14 +184,14 @@ def linked_release(linked: LinkedRows, findings: Findings | None = None, seed: i
     `findings`: of the anonymizer that made it here.
     """
     table, rows, schema = linked.table, linked.rows, linked.table.schema
-    places, whose = linked.published, linked.whose
+    places, pseudonym = linked.published, linked.published_pseudonym
     # Two pseudonyms of one person are two people to whoever counts those who have some rows.
     cut = linked.public()["people_of_several_pseudonyms"]
     knows: Knows = "all" if cut else schema.knows
-    signature, kinds, described = signatures_of(linked.regions.take(places), whose, knows)
+    signature, kinds, described = signatures_of(linked.regions.take(places), pseudonym, knows)
     everybody = rows.gathered(linked.piece, repeated=schema.several == "multiset")
     piece_of = np.zeros(len(signature), dtype=np.int64)
-    piece_of[whose] = linked.piece[places]
+    piece_of[pseudonym] = linked.piece[places]
     people = everybody.take(piece_of)
     placement = LinkedPlacement(linked)
     made: Made = ReadFrom() if findings is None else MadeHere(placement, findings, seed)
@@ -202,7 +202,7 @@ def linked_release(linked: LinkedRows, findings: Findings | None = None, seed: i
         suppressed=placement.suppressed,
         disjoint=False,
         label=table.source.label if findings is None else f"release of {table.source.label}",
-        notes=(LINKED_NOTE, *_beyond(described), *linked.notes()),
+        notes=(LINKED_NOTE, *_too_many_notes(described), *linked.notes()),
         made=made,
         by_row=_by_row(linked, signature, kinds, findings, seed),
     )
@@ -214,7 +214,7 @@ CUT_KNOWS = (
 )
 
 
-def _beyond(described: Signatures) -> tuple[str, ...]:
+def _too_many_notes(described: Signatures) -> tuple[str, ...]:
     """What is told where too much may be known to be tried."""
     if described.knows == "all" or not too_many_parts(described.sets, described.knows):
         return ()
@@ -248,9 +248,9 @@ def _by_row(
     """Rows that look alike in equal signatures; of one signature those that do count together."""
     counts = linked.rows.row_counts()
     table = replace(linked.table, counts=counts, rows=None)
-    places, whose = linked.published, linked.whose
-    both = np.vstack([signature[whose], kinds])
-    group, first = rank_rows(both, [int(row.max(initial=0)) + 1 for row in both])
+    places, pseudonym = linked.published, linked.published_pseudonym
+    keys = np.vstack([signature[pseudonym], kinds])
+    group, first = rank_rows(keys, [int(row.max(initial=0)) + 1 for row in keys])
     placed = np.full(len(linked.pseudonym), -1, dtype=np.int64)
     placed[places] = group
     placement = Placement(table, np.arange(len(placed)), placed, counts.n)
@@ -263,5 +263,5 @@ def _by_row(
         disjoint=False,
         label=table.source.label,
         made=made,
-        several=SeveralGroups(len(signature), whose, group),
+        several=SeveralGroups(len(signature), pseudonym, group),
     )

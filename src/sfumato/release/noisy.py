@@ -54,10 +54,10 @@ class TableAxis:
     def __len__(self) -> int:
         return len(self.parts)
 
-    def places(self, shown: tuple[Region, ...]) -> list[int]:
+    def places(self, regions: tuple[Region, ...]) -> list[int]:
         """Where these regions stand on the axis."""
         index = {_key(part): place for place, part in enumerate(self.parts)}
-        places = [index.get(_key(part), -1) for part in shown]
+        places = [index.get(_key(part), -1) for part in regions]
         if -1 in places:
             raise SchemaError(
                 f"column {self.name!r} holds values that the schema does not declare; declare them "
@@ -181,8 +181,8 @@ class NoisyTable:
             nothing = np.zeros((len(occupied), 0), dtype=np.int64)
             return Groups(nothing, sizes=table[occupied].sum(axis=1))
         shape = [len(axis) for axis in self.sensitive]
-        others = tuple(place + 1 for place in range(len(shape)) if place != attribute)
-        summed = table[occupied].reshape(len(occupied), *shape).sum(axis=others)
+        other_axes = tuple(place + 1 for place in range(len(shape)) if place != attribute)
+        summed = table[occupied].reshape(len(occupied), *shape).sum(axis=other_axes)
         return Groups(summed, domain=self.sensitive[attribute].domain, case="single")
 
     def regions(self) -> NoisyCells:

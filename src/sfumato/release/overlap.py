@@ -44,8 +44,8 @@ def no_overlap(parts: Sequence[Sequence[Region]], codes: Codes) -> bool | None:
             meets[column] = table
     order = sorted(meets, key=lambda column: _pairs(meets[column], codes[column]))
     left_out = len(exact) + len(order) < len(parts)
-    alike = _cut(_alike(codes, exact), [_hulls(parts[c], codes[c]) for c in order])
-    pair = _any_pair(alike, [(codes[c], meets[c]) for c in order])
+    agreeing = _cut(_agreeing_groups(codes, exact), [_hulls(parts[c], codes[c]) for c in order])
+    pair = _any_pair(agreeing, [(codes[c], meets[c]) for c in order])
     if pair is False:
         return True
     return None if pair is None or left_out else False
@@ -91,9 +91,9 @@ def _families_apart(families: list[CodeFamily], texts: set[str | None]) -> bool:
     """Whether none holds another or a code that is named; families of two levels may."""
     known = set(families)
     inside = [family.first for family in families] + [text for text in texts if text is not None]
-    held = [len(known.intersection(families_of(code) or ())) for code in inside]
-    return all(held[place] == 1 for place in range(len(families))) and not any(
-        held[len(families) :]
+    ancestors = [len(known.intersection(families_of(code) or ())) for code in inside]
+    return all(ancestors[place] == 1 for place in range(len(families))) and not any(
+        ancestors[len(families) :]
     )
 
 
@@ -118,15 +118,17 @@ def _masks_apart(hidden: dict[tuple[int, ...], set[str]], texts: set[str | None]
         visible = {_without(text, stars) for text in texts if text and len(text) == length}
         if visible & hidden[shape]:
             return False
-        for other in shapes[:place]:
-            if other[0] == length:
-                both = sorted({*stars, *other[1:]})
-                if _shown(shape, hidden, both) & _shown(other, hidden, both):
+        for earlier in shapes[:place]:
+            if earlier[0] == length:
+                hidden_places = sorted({*stars, *earlier[1:]})
+                if _visible_texts(shape, hidden, hidden_places) & _visible_texts(
+                    earlier, hidden, hidden_places
+                ):
                     return False
     return True
 
 
-def _shown(
+def _visible_texts(
     shape: tuple[int, ...], hidden: dict[tuple[int, ...], set[str]], stars: list[int]
 ) -> set[str]:
     """What masks of a shape show when more is hidden."""
@@ -146,8 +148,8 @@ def _without(text: str, places: Sequence[int]) -> str:
 def _meets(regions: Sequence[Region]) -> Meets | None:
     """Which regions of a column share a value: ranges all at once, others pair by pair."""
     spans = np.array([isinstance(region, Span) for region in regions])
-    others = np.flatnonzero(~spans)
-    if len(regions) > MOST_PARTS or len(others) * len(regions) > MOST_PAIRS:
+    unordered_places = np.flatnonzero(~spans)
+    if len(regions) > MOST_PARTS or len(unordered_places) * len(regions) > MOST_PAIRS:
         return None
     table = np.eye(len(regions), dtype=bool)
     ranges = [region for region in regions if isinstance(region, Span)]
@@ -162,10 +164,10 @@ def _meets(regions: Sequence[Region]) -> Meets | None:
             having = np.array([special in span.beside for span in ranges])
             meets |= having[:, None] & having
         table[np.ix_(spans, spans)] = meets
-    for unordered in others.tolist():
-        for other in range(len(regions)):
-            table[unordered, other] = table[other, unordered] = overlaps(
-                regions[unordered], regions[other]
+    for unordered in unordered_places.tolist():
+        for place in range(len(regions)):
+            table[unordered, place] = table[place, unordered] = overlaps(
+                regions[unordered], regions[place]
             )
     np.fill_diagonal(table, True)
     return table
@@ -177,7 +179,7 @@ def _pairs(meets: Meets, codes: npt.NDArray[np.int32]) -> float:
     return float(people @ meets @ people)
 
 
-def _alike(codes: Codes, columns: list[int]) -> list[Ints]:
+def _agreeing_groups(codes: Codes, columns: list[int]) -> list[Ints]:
     """The groups that agree in these columns, where there are several."""
     kept = codes[columns]
     sizes = [int(row.max(initial=0)) + 1 for row in kept]
@@ -244,10 +246,12 @@ def _cut(blocks: list[Ints], hulls: list[Hulls | None]) -> list[Ints]:
     return whole
 
 
-def _any_pair(alike: list[Ints], columns: list[tuple[npt.NDArray[np.int32], Meets]]) -> bool | None:
+def _any_pair(
+    agreeing: list[Ints], columns: list[tuple[npt.NDArray[np.int32], Meets]]
+) -> bool | None:
     """Whether two groups of one list meet in every column; None after too much work."""
     work = 0
-    stack = [(groups, groups, 0) for groups in alike]
+    stack = [(groups, groups, 0) for groups in agreeing]
     while stack:
         # `near` holds the groups that meet `groups` so far, themselves included.
         groups, near, depth = stack.pop()
@@ -255,10 +259,10 @@ def _any_pair(alike: list[Ints], columns: list[tuple[npt.NDArray[np.int32], Meet
         if work > MOST_WORK:
             return None
         if len(groups) * len(near) <= AT_ONCE or depth == len(columns):
-            both = np.ones((len(groups), len(near)), dtype=bool)
+            meeting = np.ones((len(groups), len(near)), dtype=bool)
             for codes, meets in columns[depth:]:
-                both &= meets[codes[groups][:, None], codes[near]]
-            if both.sum() > len(groups):
+                meeting &= meets[codes[groups][:, None], codes[near]]
+            if meeting.sum() > len(groups):
                 return True
             continue
         codes, meets = columns[depth]

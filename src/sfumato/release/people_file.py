@@ -120,10 +120,10 @@ def _opened(path: Path) -> tuple[pa.Table, dict[str, Any]]:
 
 
 def _check_inside(
-    path: Path, domain: Domain, exact: Codes, parts: Sequence[Region], shown: Codes
+    path: Path, domain: Domain, exact: Codes, parts: Sequence[Region], part_of: Codes
 ) -> None:
     """Refuse people who lie outside the ranges that are published of them."""
-    for value, place in {*zip(exact.tolist(), shown.tolist(), strict=True)}:
+    for value, place in {*zip(exact.tolist(), part_of.tolist(), strict=True)}:
         if isinstance(parts[place], Span) and not parts[place].contains(domain.values[value]):
             raise InputError(f"{path} does not fit the published data; restore it, or remove it")
 

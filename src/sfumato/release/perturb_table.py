@@ -65,16 +65,16 @@ def perturb(
         raise InputError(f"seed = {quoted(seed)} is not allowed; use a whole number, 0 or more")
     drawn = randbits(63) if seed is None else seed
     names, rows = _rows(table)
-    stated: dict[str, Perturbation] = {}
+    perturbed: dict[str, Perturbation] = {}
     done: dict[str, Changed] = {}
     for name, perturbation in todo.items():
         place = names.index(name)
         own = _whole(rows.column(place))
         chance = _draws(drawn, name, perturbation, own)
-        cells, stated[name] = perturbation.apply(name, own, chance)
+        cells, perturbed[name] = perturbation.apply(name, own, chance)
         done[name] = Changed.between(own, cells)
         rows = rows.set_column(place, f"c{place}", cells)
-    return replace(_recounted(table, names, rows, stated), changed={**table.changed, **done})
+    return replace(_recounted(table, names, rows, perturbed), changed={**table.changed, **done})
 
 
 def _draws(
@@ -86,8 +86,8 @@ def _draws(
     subtract one from the other and have people's own numbers. And who guesses a seed, which may be
     a small number, has to know the whole column as well.
     """
-    stated = json.loads(json.dumps(perturbation.public(), sort_keys=True), parse_int=float)
-    seed_text = json.dumps([seed, column, stated, texts_of(own)])
+    settings = json.loads(json.dumps(perturbation.public(), sort_keys=True), parse_int=float)
+    seed_text = json.dumps([seed, column, settings, texts_of(own)])
     return np.random.default_rng(int.from_bytes(hashlib.sha256(seed_text.encode()).digest()))
 
 
@@ -115,17 +115,17 @@ def with_pseudonyms(table: Table, kept: PseudonymKey) -> Table:
                 "pseudonym would link; say person and rows = 'linked', or leave it out"
             )
         rows = rows.set_column(place, f"c{place}", cells)
-    shown = replace(schema, pseudonyms=(), keep=(*schema.keep, *schema.pseudonyms))
-    stated = dict.fromkeys(schema.pseudonyms, keyed)
-    made = _recounted(replace(table, schema=shown), names, rows, stated)
+    published_schema = replace(schema, pseudonyms=(), keep=(*schema.keep, *schema.pseudonyms))
+    perturbed = dict.fromkeys(schema.pseudonyms, keyed)
+    made = _recounted(replace(table, schema=published_schema), names, rows, perturbed)
     return replace(made, key=key if kept.file is None else None)
 
 
 def _with_keyed_people(table: Table, kept: PseudonymKey) -> Table:
     """The table whose linked rows get keyed pseudonyms instead of random numbers."""
     column = str(table.schema.person)
-    whose = named(table.source.column(column), "whose")
-    people_query = select([whose], table.source.name, group=["whose"])
+    person = named(table.source.column(column), "whose")
+    people_query = select([person], table.source.name, group=["whose"])
     listed = f"{people_query} ORDER BY whose"
     people = _whole(table.engine.fetch(listed).column(0))  # in the order of their numbers
     key = kept.key()
@@ -150,13 +150,13 @@ def _rows(table: Table) -> tuple[list[str], pa.Table]:
 
 
 def _recounted(
-    table: Table, names: list[str], rows: pa.Table, stated: Mapping[str, Perturbation]
+    table: Table, names: list[str], rows: pa.Table, perturbed: Mapping[str, Perturbation]
 ) -> Table:
     """The table with these rows, counted anew."""
     schema, engine = table.schema, table.engine
     relation = fresh("perturbed")
     engine.put(relation, rows)
-    changed = _as_source(table.source, relation, names, rows, stated)
+    changed = _as_source(table.source, relation, names, rows, perturbed)
     linked, counts = count_people(engine, changed, schema, CodedValues())
     return replace(
         table,
@@ -166,7 +166,7 @@ def _recounted(
         file=None,
         rows=linked,
         households=members_of_households(engine, changed, schema, counts, CodedValues()),
-        perturbed={**table.perturbed, **stated},
+        perturbed={**table.perturbed, **perturbed},
     )
 
 
@@ -176,15 +176,15 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _as_source(
-    source: Source, relation: str, names: list[str], rows: pa.Table, stated: Mapping[str, object]
+    source: Source, relation: str, names: list[str], rows: pa.Table, changed: Mapping[str, object]
 ) -> Source:
     """The changed rows as a source; numbers of a text file have a type now."""
     types = {name: rows.column(place).type for place, name in enumerate(names)}
     typed = {
-        name for name in stated if source.is_untyped(name) and not pa.types.is_string(types[name])
+        name for name in changed if source.is_untyped(name) and not pa.types.is_string(types[name])
     }
     typed |= {
-        name for name in stated if not source.is_untyped(name) and pa.types.is_string(types[name])
+        name for name in changed if not source.is_untyped(name) and pa.types.is_string(types[name])
     } & source.apart
     return replace(
         source,

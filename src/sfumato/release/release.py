@@ -130,10 +130,10 @@ class Release(Displayed):
             perturbation.key_id for perturbation in done if isinstance(perturbation, KeyedPseudonym)
         )
 
-    def joined_with(self, others: Sequence[Release]) -> tuple[str, ...]:
+    def joined_with(self, releases: Sequence[Release]) -> tuple[str, ...]:
         """Those of the others whose rows anybody can join to these by their pseudonyms."""
         return tuple(
-            release.label for release in others if release.pseudonym_keys & self.pseudonym_keys
+            release.label for release in releases if release.pseudonym_keys & self.pseudonym_keys
         )
 
     @property
@@ -291,8 +291,8 @@ def same_people(first: object, second: object) -> bool:
         return True
     if not isinstance(first, Table | Release) or not isinstance(second, Table | Release):
         return False
-    alike = type(first) is type(second) and first.schema == second.schema
-    return alike and first.file is not None and first.file == second.file
+    same_schema = type(first) is type(second) and first.schema == second.schema
+    return same_schema and first.file is not None and first.file == second.file
 
 
 def as_it_stands(table: Table) -> Release:

@@ -32,7 +32,7 @@ from sfumato.release.groups import Groups
 
 Knows = int | Literal["all"]
 MOST_SUBSETS = 2_000_000  # beyond, she is taken to know all rows, which finds nobody less
-_SHOWN = 6  # rows of a signature that its description tells
+_MOST_DESCRIBED = 6  # rows of a signature that its description tells
 
 
 @dataclass(frozen=True)
@@ -168,8 +168,10 @@ class Signatures(Description):
 def _describe(rows: Regions, sets: Sets, group: int) -> dict[str, str]:
     """The rows of a group, column by column."""
     listed = sets.members[sets.offsets[group] : sets.offsets[group + 1]]
-    described = [rows.describe(int(row)) for row in listed[:_SHOWN]]
-    more = f"; and {len(listed) - _SHOWN} more rows" if len(listed) > _SHOWN else ""
+    described = [rows.describe(int(row)) for row in listed[:_MOST_DESCRIBED]]
+    more = (
+        f"; and {len(listed) - _MOST_DESCRIBED} more rows" if len(listed) > _MOST_DESCRIBED else ""
+    )
     return {column: "; ".join(row[column] for row in described) + more for column in rows.columns}
 
 

@@ -83,7 +83,7 @@ class SparseCounts:
         return step - 1 - np.sort(self.row * step + (step - 1 - self.data)) % step
 
     @cached_property
-    def alike(self) -> tuple[Ints, Ints]:
+    def kinds_of_counts(self) -> tuple[Ints, Ints]:
         """The kind of each group, those of equal counts being one, and the first group of each."""
         total = len(self)
         signs = np.random.default_rng(0).integers(1 << 63, size=max(self.width, 1), dtype=np.uint64)

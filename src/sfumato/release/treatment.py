@@ -97,13 +97,18 @@ def column_treatments(release: Release, table: Table | None = None) -> tuple[Col
 
     `table` is what it was made of. Without it nothing is told but what is published.
     """
-    shown = release.by_row or release  # where a pseudonym links rows, they are what is published
+    # Where a pseudonym links rows, they are what is published.
+    published = release.by_row or release
     counts = None if table is None else table.rows.row_counts() if table.rows else table.counts
     entered: dict[str, list[Treated]] = {}
     for entry in (*_perturbed(release), *release.treated):
         entered.setdefault(entry.column, []).append(entry)
     had = {} if counts is None else _values_had(counts, entered)
-    made = [*_quasi(shown, table, counts), *_sensitive(shown, had), *_others(release, table)]
+    made = [
+        *_quasi(published, table, counts),
+        *_sensitive(published, had),
+        *_uncounted(release, table),
+    ]
     treatments = [
         _with_entries(treatment, entered.get(treatment.column, ()), public=table is None)
         for treatment in made
@@ -199,31 +204,31 @@ def shown_columns(release: Release) -> tuple[ShownColumn, ...] | None:
 def _quasi(
     release: Release, table: Table | None, counts: TableCounts | None
 ) -> Iterator[ColumnTreatment]:
-    shown = shown_columns(release)
-    if shown is None:
+    columns = shown_columns(release)
+    if columns is None:
         why = "not told: the release is larger than memory"
         for name in release.regions.columns:
             yield ColumnTreatment(name, "quasi", "generalized", why)
-    for column in shown or ():
-        yield _told(column, release, table, counts)
+    for column in columns or ():
+        yield _treatment(column, release, table, counts)
 
 
-def _told(
-    shown: ShownColumn, release: Release, table: Table | None, counts: TableCounts | None
+def _treatment(
+    column: ShownColumn, release: Release, table: Table | None, counts: TableCounts | None
 ) -> ColumnTreatment:
     """A quasi-identifier by what is published of it, beside its table."""
-    had = _had(shown.name, counts)
-    done, how, changed = _done(shown, release, table)
+    had = _had(column.name, counts)
+    done, how, changed = _done(column, release, table)
     return ColumnTreatment(
-        shown.name,
+        column.name,
         "quasi",
         done,
         how,
         None if had is None else had.number,
-        max(len({part.text for part, _ in shown.used} - {"*"}), 1),  # * is no value
-        int(shown.people.sum()),
+        max(len({part.text for part, _ in column.used} - {"*"}), 1),  # * is no value
+        int(column.people.sum()),
         changed,
-        shares_of(shown.used, had),
+        shares_of(column.used, had),
     )
 
 
@@ -237,15 +242,15 @@ def _had(name: str, counts: TableCounts | None) -> Had | None:
 
 
 def _done(
-    shown: ShownColumn, release: Release, table: Table | None
+    column: ShownColumn, release: Release, table: Table | None
 ) -> tuple[Done, str, int | None]:
     """What was done to a quasi-identifier, in a word and in more, and the cells it changed."""
-    used = shown.used
+    used = column.used
     changed = sum(people for part, people in used if not is_one_value(part))
     if release.regions.exact:
         return "as it is", "as it is, apart from the sensitive values", 0
     if release.regions.centroids:
-        moved = None if table is None else _moved(shown.name, release)  # who is where is private
+        moved = None if table is None else _moved(column.name, release)  # who is where is private
         return "microaggregated", "the centre of each group", moved
     if release.regions.noisy:
         extent = extent_words(used) if changed else "values as they are"
@@ -253,9 +258,9 @@ def _done(
     if not changed:
         return "as it is", "as it is", 0
     blank = sum(people for part, people in used if part.text == "*")
-    if changed == blank < int(shown.people.sum()):
+    if changed == blank < int(column.people.sum()):
         return "cells blanked", extent_words(used), changed
-    level = "" if table is None else _level(used, table.levels.get(shown.name))
+    level = "" if table is None else _level(used, table.levels.get(column.name))
     return "generalized", f"{level}{extent_words(used)}", changed
 
 
@@ -278,8 +283,8 @@ def _moved(name: str, release: Release) -> int | None:
     centre = np.array([-1 if code is None else code for code in centres], dtype=np.int64)
     kept = placement.groups >= 0
     own = placement.counts.codes[column][placement.tuples[kept]]
-    shown = centre[regions.codes[column][placement.groups[kept]]]
-    return int(placement.n[kept][own != shown].sum())
+    published = centre[regions.codes[column][placement.groups[kept]]]
+    return int(placement.n[kept][own != published].sum())
 
 
 def _level(used: Sequence[tuple[Region, int]], levels: Levels | None) -> str:
@@ -411,7 +416,7 @@ def _sensitive_done(release: Release, name: str, groups: Groups) -> tuple[Done, 
     return ("generalized" if level else "as it is"), at_level
 
 
-def _others(release: Release, table: Table | None) -> Iterator[ColumnTreatment]:
+def _uncounted(release: Release, table: Table | None) -> Iterator[ColumnTreatment]:
     """Columns that nothing is counted by: kept, weights, identifiers, those without a role.
 
     Of what is not published only the owner is told by name.

@@ -91,11 +91,11 @@ class UnlinkedRows:
     def described(self, several: SeveralGroups | None) -> UnlinkedRows:
         """With who is in several groups, for whoever counts people by their values."""
 
-        def told(groups: Groups) -> Groups:
+        def with_several(groups: Groups) -> Groups:
             return groups.with_beside(replace(groups.beside, several=several))
 
-        by_person = None if self.by_person is None else told(self.by_person)
-        return replace(self, by_row=told(self.by_row), by_person=by_person)
+        by_person = None if self.by_person is None else with_several(self.by_person)
+        return replace(self, by_row=with_several(self.by_row), by_person=by_person)
 
     @property
     def readings(self) -> tuple[Groups, ...]:

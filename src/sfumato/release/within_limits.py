@@ -78,20 +78,20 @@ def keeps_limits(release: Release) -> bool:
 
 
 def _finding(release: Release, schema: Schema, column: str, limits: Limits) -> LimitFinding:
-    shown = _shown(release.regions, column)
+    regions = _published_regions(release.regions, column)
     try:
-        levels = _levels(release, schema, column, shown)
+        levels = _levels(release, schema, column, regions)
     except SchemaError as error:
         return LimitFinding(column, _asked(limits), str(error), unclear=True)
     allowed = _words(limits, levels)
     if release.regions.exact:
         return LimitFinding(column, allowed, BY_VALUE if levels.finest else "")
     judged = _CentroidRule(levels) if release.regions.centroids else _RegionRule(levels)
-    broken = next((why for region in shown if (why := judged.broken(region))), "")
+    broken = next((why for region in regions if (why := judged.broken(region))), "")
     return LimitFinding(column, allowed, broken)
 
 
-def _shown(published: Description, column: str) -> Sequence[Region]:
+def _published_regions(published: Description, column: str) -> Sequence[Region]:
     """The distinct regions of a column that somebody is published with."""
     regions = published.regions_at_hand
     if regions is None:
@@ -114,7 +114,7 @@ def _words(limits: Limits, levels: Levels) -> str:
     return words if limits.star else f"{words}, never *"
 
 
-def _levels(release: Release, schema: Schema, column: str, shown: Sequence[Region]) -> Levels:
+def _levels(release: Release, schema: Schema, column: str, regions: Sequence[Region]) -> Levels:
     """The column's levels over the values that are known of it: of the table, or as published."""
     placed = release.placement
     if placed is not None and column in placed.table.levels:
@@ -123,7 +123,7 @@ def _levels(release: Release, schema: Schema, column: str, shown: Sequence[Regio
     if known is None and isinstance(release.made, ReadFrom):
         known = release.made.domains.get(column)
     values = {text_of(value): value for value in (() if known is None else known.values)}
-    for region in shown:
+    for region in regions:
         values.update({text_of(value): value for value in _named(region)})
     present = [value for value in values.values() if value is not None]
     words: list[Value] = []
@@ -142,7 +142,7 @@ def _levels(release: Release, schema: Schema, column: str, shown: Sequence[Regio
         present.sort(key=lambda value: reading_key(text_of(value)))
     else:
         present.sort(key=lambda value: place_of(value))  # type: ignore[arg-type]
-    missing = (None,) if any(region.contains(None) for region in shown) else ()
+    missing = (None,) if any(region.contains(None) for region in regions) else ()
     return schema.bind(Domain(column, kind, (*present, *words, *missing)))
 
 

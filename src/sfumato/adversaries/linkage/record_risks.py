@@ -162,18 +162,18 @@ def _of_linked_rows(release: Release, by_row: Release) -> RecordRisks:
             "(anonymize --record-risks), or of the table itself"
         )
     assert isinstance(release.regions, Signatures)
-    signature = signatures_of(shown.regions.take(shown.published), shown.whose)[0]
+    signature = signatures_of(shown.regions.take(shown.published), shown.published_pseudonym)[0]
     total = shown.rows.people
     person = shown.rows.person[shown.published]
     hers = np.zeros((3, total))  # fewest people who fit, how surely found, what is believed
     hers[0] = np.inf
-    fewest = release.regions.fewest[signature][shown.whose]
+    fewest = release.regions.fewest[signature][shown.published_pseudonym]
     np.minimum.at(hers[0], person, fewest)
     np.maximum.at(hers[1], person, 1 / fewest)
-    np.maximum.at(hers[2], person, _commonest(release)[signature][shown.whose])
+    np.maximum.at(hers[2], person, _commonest(release)[signature][shown.published_pseudonym])
     group = np.full(total, -1, dtype=np.int64)
-    group[person] = signature[shown.whose]
-    parted = np.unique(person[group[person] != signature[shown.whose]])
+    group[person] = signature[shown.published_pseudonym]
+    parted = np.unique(person[group[person] != signature[shown.published_pseudonym]])
     group[parted] = -1
     whose = _owners(shown.table)
     there = np.isfinite(hers[0])

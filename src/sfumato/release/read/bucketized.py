@@ -212,16 +212,16 @@ def _counted(schema: Schema, source: Source, count: str | None) -> Schema:
 
 def _match(tuples: Counts, counts: Counts, lists: Source, buckets: Source) -> tuple[Buckets, Ints]:
     """The members of each group, and the group of each sensitive tuple."""
-    ids, others = tuples.quasi[0], counts.quasi[0]
-    for domain, source in ((ids, lists), (others, buckets)):
+    ids, bucket_ids = tuples.quasi[0], counts.quasi[0]
+    for domain, source in ((ids, lists), (bucket_ids, buckets)):
         if domain.has_null:
             raise InputError(
                 f"{source.label} has rows without a group id in {ids.name!r}; give every row one"
             )
-    alone = [str(value) for value in others.values if ids.code(value) is None]
+    alone = [str(value) for value in bucket_ids.values if ids.code(value) is None]
     if alone:
         _refuse_alone(alone, ids, buckets, lists)
-    place = np.array([ids.code(value) for value in others.values], dtype=np.int64)
+    place = np.array([ids.code(value) for value in bucket_ids.values], dtype=np.int64)
     group_of = place[counts.codes[0]]
     order = np.lexsort(tuples.codes[::-1])
     sizes = np.bincount(tuples.codes[0], minlength=len(ids))

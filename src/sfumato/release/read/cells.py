@@ -142,9 +142,9 @@ def read_cells(
             index[key] = len(first)
             first.append(place)
         else:
-            both = [str(texts[first[index[key]]]), str(texts[place])]
-            twice = twice or (both[0], both[1])
-            again += not (_same_number(region, both) or _declared(notation, both))
+            writings = [str(texts[first[index[key]]]), str(texts[place])]
+            twice = twice or (writings[0], writings[1])
+            again += not (_same_number(region, writings) or _declared(notation, writings))
         codes[place] = index[key]
     if again:
         # Spaces, brackets or an empty cell beside (missing): all that tells two people apart.
@@ -261,9 +261,11 @@ def _notation(
     specials: Sequence[str] = (),
 ) -> tuple[Notation, frozenset[str]]:
     if specials:
-        others = [text for text in texts if text is None or text.strip() not in specials]
-        plain, ambiguous = _notation(name, others, schema, separator, untyped, in_folder=in_folder)
-        if plain.axis == "categorical" and not others:
+        plain_texts = [text for text in texts if text is None or text.strip() not in specials]
+        plain, ambiguous = _notation(
+            name, plain_texts, schema, separator, untyped, in_folder=in_folder
+        )
+        if plain.axis == "categorical" and not plain_texts:
             plain = replace(plain, axis="numeric")
         return replace(plain, specials=frozenset(specials)), ambiguous
     declared, recipe = schema.domains.get(name), schema.hierarchies.get(name)
@@ -281,21 +283,21 @@ def _notation(
         "date": "date",
         "categorical": "categorical",
     }
-    stated = axis_of.get(declared) if isinstance(declared, str) else None
-    if stated is None and recipe is not None:
-        stated = _AXIS_OF.get(recipe.kind)
+    declared_axis = axis_of.get(declared) if isinstance(declared, str) else None
+    if declared_axis is None and recipe is not None:
+        declared_axis = _AXIS_OF.get(recipe.kind)
     if recipe is not None:
         known = {text: recipe.read_label(text) for text in texts if text is not None}
         labels = {text: region for text, region in known.items() if region is not None}
         if labels:
             return Notation("categorical", labels, separator=separator), frozenset()
-    if stated == "numeric" and not _told_apart(texts, separator):
+    if declared_axis == "numeric" and not _told_apart(texts, separator):
         raise InputError(
             f"column {name!r} holds numbers with more digits than can be told apart as quantities; "
             "round them, or declare the column in domains as 'categorical'"
         )
-    if stated is not None:
-        return Notation(stated, separator=separator), frozenset()
+    if declared_axis is not None:
+        return Notation(declared_axis, separator=separator), frozenset()
     guess = declared is None and untyped
     return _inferred(name, texts, separator, guess=guess, in_folder=in_folder), frozenset()
 

@@ -40,7 +40,7 @@ from sfumato.release.manifest import (
 from sfumato.release.people_file import PEOPLE, read_people
 from sfumato.release.read.bucketized import read_pair
 from sfumato.release.release import Release, kept_notes
-from sfumato.release.write.data_files import PARTS, WHOSE
+from sfumato.release.write.data_files import OWNED_ROWS, PARTS
 from sfumato.release.write.publish import OWNER
 from sfumato.schema.domain import Domain, build_domain
 from sfumato.schema.notation import looks_like_json
@@ -126,7 +126,7 @@ def with_owners(manifest: Manifest, schema: Schema) -> tuple[Path | None, Schema
 
     None where there is no such copy, or it may not be read: then nobody knows whose rows they are.
     """
-    file = manifest.path.parent.parent / "private" / f"{WHOSE}{manifest.form.ending}"
+    file = manifest.path.parent.parent / "private" / f"{OWNED_ROWS}{manifest.form.ending}"
     if manifest.path.parent.name != "public" or not file.is_file() or not os.access(file, os.R_OK):
         return None, schema
     _check_sums(manifest.path, file.parent)
@@ -291,7 +291,7 @@ def _check_sums(manifest: Path, private: Path) -> list[str]:
     known = private / SUM
     sums = dict(line.split(maxsplit=1)[::-1] for line in _lines(known)) if known.is_file() else {}
     unchecked = []
-    copies = sorted(path.name for path in private.glob(f"{WHOSE}.*"))
+    copies = sorted(path.name for path in private.glob(f"{OWNED_ROWS}.*"))
     for name in (f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE, *copies):
         path = manifest if name.endswith(MANIFEST) else private / name
         if not path.is_file():

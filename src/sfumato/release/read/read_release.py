@@ -243,8 +243,8 @@ def _folder(
         else:
             one_each = one_row_each(manifest)
             if manifest.rows == "unlinked":
-                whose, published = with_owners(manifest, published)
-                data, one_each = whose or data, whose is None
+                rows_with_owners, published = with_owners(manifest, published)
+                data, one_each = rows_with_owners or data, rows_with_owners is None
             release = _generalized(
                 engine, data, published, {}, wildcard=wildcard, one_each=one_each, in_folder=True
             )
@@ -293,7 +293,7 @@ def _generalized(
         release = _standing(table, notes, stray)
     else:
         columns = [cells.read[name] for name in schema.quasi]
-        release = _shown(table, columns, notes, stray, wildcard=wildcard, in_folder=in_folder)
+        release = _release(table, columns, notes, stray, wildcard=wildcard, in_folder=in_folder)
     return with_unknown_owners(release) if unlinked else release
 
 
@@ -378,7 +378,7 @@ def table_as_published(table: Table) -> Release:
         read.get(domain.name) or read_column(domain, table.source, table.schema, in_folder=False)
         for domain in table.counts.quasi
     ]
-    return _shown(table, columns, (), stray)
+    return _release(table, columns, (), stray)
 
 
 def _standing(table: Table, notes: tuple[str, ...], stray: StrayColumns) -> Release:
@@ -392,7 +392,7 @@ def _standing(table: Table, notes: tuple[str, ...], stray: StrayColumns) -> Rele
     )
 
 
-def _shown(
+def _release(
     table: Table,
     columns: list[ReadColumn],
     notes: tuple[str, ...],
@@ -445,8 +445,8 @@ def _linked(
     )
     release = linked_release(LinkedRows.as_they_stand(table, regions))
     nothing = [np.isin(row, cells.hidden) for row, cells in zip(rows.codes, columns, strict=True)]
-    shown = sums_by(rows.person, (~np.logical_and.reduce(nothing)).astype(np.int64), rows.people)
-    hidden = int((shown == 0).sum())
+    telling = sums_by(rows.person, (~np.logical_and.reduce(nothing)).astype(np.int64), rows.people)
+    hidden = int((telling == 0).sum())
     assert isinstance(release.made, ReadFrom)
     return replace(
         release,
@@ -492,8 +492,8 @@ def _refuse_two_notations(schema: Schema, columns: list[ReadColumn]) -> None:
     """A person's rows are gathered by text; two texts of one region would count her twice."""
     for name, cells in zip(schema.quasi, columns, strict=True):
         if cells.twice is not None:
-            first, other = cells.twice
+            first, second = cells.twice
             raise InputError(
-                f"column {name!r} writes one region as {first!r} and as {other!r}, which with a "
+                f"column {name!r} writes one region as {first!r} and as {second!r}, which with a "
                 "person column could count a person twice; write it one way"
             )

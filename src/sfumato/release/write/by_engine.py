@@ -69,16 +69,16 @@ def people_with_kept(table: Table, placed: str, scratch: Scratch) -> str:
     listed += [named(column, f"k{place}") for place, column in enumerate(kept)]
     # Tuples may differ in what people want protected, and be the same for us.
     groups = select([*keys, "g"], placed, group=[*keys, "g"])
-    same = " AND ".join(f"originals.{key} = told.{key}" for key in keys)
+    on_keys = " AND ".join(f"originals.{key} = told.{key}" for key in keys)
     columns = [f"originals.{key} AS {key}" for key in keys[len(schema.quasi) :]]
     columns += [f"originals.k{place} AS k{place}" for place in range(len(schema.kept))]
     return (
         f"(SELECT {', '.join(['told.g AS g', *columns])} FROM ({select(listed, joins)}) "
-        f"AS originals JOIN ({groups}) AS told ON {same}) AS people"
+        f"AS originals JOIN ({groups}) AS told ON {on_keys}) AS people"
     )
 
 
-_EACH, _CELL = 64, 24  # bytes that a row made in memory takes: to order it, and for each cell
+_ROW, _CELL = 64, 24  # bytes that a row made in memory takes: to order it, and for each cell
 _KEPT = 16  # bytes of a kept cell, about
 _LEAST = 256 << 20  # bytes that an engine should have to write with
 
@@ -135,7 +135,7 @@ def is_for_engine(release: Release) -> bool:
     if release.schema.kept and not engine.embedded:  # they stand in the rows, which stay there
         return True
     columns = len(release.schema.judged) + len(release.schema.kept)
-    return release.people * (_EACH + _CELL * columns) > engine.memory
+    return release.people * (_ROW + _CELL * columns) > engine.memory
 
 
 def made_to_publish(release: Release) -> MadeHere:

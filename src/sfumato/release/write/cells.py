@@ -73,8 +73,8 @@ def rows_and_tuples(
     counts = table.counts.in_memory("telling of each row which tuple it is")
     extra = [] if counts.protect is None else [counts.protect[1][None, :]]
     known = np.vstack([counts.codes, counts.values, *extra])
-    both = np.hstack([known, np.vstack([column.codes for column in coded])])
-    number, _ = rank_rows(both, [int(row.max(initial=0)) + 1 for row in both])
+    keys_of_rows = np.hstack([known, np.vstack([column.codes for column in coded])])
+    number, _ = rank_rows(keys_of_rows, [int(row.max(initial=0)) + 1 for row in keys_of_rows])
     tuple_of = np.empty(int(number.max()) + 1, dtype=np.int64)
     tuple_of[number[: len(counts)]] = np.arange(len(counts))
     return rows, tuple_of[number[len(counts) :]]

@@ -218,10 +218,10 @@ _NOTHING: tuple[object, ...] = (None, "", (), {})
 
 def codebook_of(release: Release, manifest: Mapping[str, Any]) -> Codebook:
     """The codebook of a release with this manifest: a function of what is handed out alone."""
-    shown = {column.name: column for column in shown_columns(release.by_row or release) or ()}
+    by_name = {column.name: column for column in shown_columns(release.by_row or release) or ()}
     treatments = {treatment.column: treatment for treatment in column_treatments(release)}
     columns = tuple(
-        _column(entry, manifest["form"], treatments.get(name), shown.get(name), release)
+        _column(entry, manifest["form"], treatments.get(name), by_name.get(name), release)
         for name, entry in ((entry["name"], entry) for entry in manifest["columns"])
     )
     return Codebook(
@@ -233,7 +233,7 @@ def codebook_of(release: Release, manifest: Mapping[str, Any]) -> Codebook:
         columns,
         _removed(manifest),
         _analysis(release, manifest, columns),
-        _questions(release, tuple(shown.values())),
+        _questions(release, tuple(by_name.values())),
     )
 
 
@@ -255,7 +255,7 @@ def _column(
     entry: Mapping[str, Any],
     form: Mapping[str, Any],
     treatment: ColumnTreatment | None,
-    shown: ShownColumn | None,
+    column: ShownColumn | None,
     release: Release,
 ) -> CodebookColumn:
     name, role = entry["name"], entry["role"]
@@ -266,8 +266,8 @@ def _column(
     how = done.words if done is not None and own == PSEUDONYM else how
     labels: tuple[CellLabel, ...] = ()
     kinds: dict[Kind, str] = {"value": ""}
-    if shown is not None and not release.regions.exact:
-        parts = _parts(release, shown)
+    if column is not None and not release.regions.exact:
+        parts = _parts(release, column)
         all_labels = [_label(name, part, release.schema, missing, codes) for part in parts]
         kinds = {label.kind: label.text for label in sorted(all_labels, key=_order, reverse=True)}
         unlisted = {"value"} if len(all_labels) <= MOST_LABELS else {"value", *_PATTERNS}
@@ -276,10 +276,10 @@ def _column(
     if "list" in entry or "several" in entry:
         separator = entry.get("list", "")
         kinds = {"list": JSON if separator == JSON else f"a{separator}b" if separator else ""}
-    elif codes and (shown is None or release.regions.exact):
+    elif codes and (column is None or release.regions.exact):
         kinds["code"] = ", ".join(codes)
     kinds |= {} if own in _OF_OURS else {"missing": kinds.get("missing", missing)}
-    if release.regions.centroids and shown is not None:
+    if release.regions.centroids and column is not None:
         means["value"] = "the centre of the person's group, not her own value"
     elif done is not None:
         role = "pseudonym" if done.done == "pseudonym" else role
@@ -299,11 +299,11 @@ def _column(
     )
 
 
-def _parts(release: Release, shown: ShownColumn) -> Sequence[Region]:
+def _parts(release: Release, column: ShownColumn) -> Sequence[Region]:
     """What stands in the cells of a column; of a noisy table also where nobody is."""
     if isinstance(release.made, Randomised):
-        return next(axis.parts for axis in release.made.table.axes if axis.name == shown.name)
-    return [part for part, _ in shown.used]
+        return next(axis.parts for axis in release.made.table.axes if axis.name == column.name)
+    return [part for part, _ in column.used]
 
 
 _KINDS = tuple(_MEANS)
@@ -446,10 +446,10 @@ def _analysis(
 # -- questions -------------------------------------------------------------------------------------
 
 
-def _questions(release: Release, shown: Sequence[ShownColumn]) -> tuple[CountQuestion, ...]:
+def _questions(release: Release, published: Sequence[ShownColumn]) -> tuple[CountQuestion, ...]:
     """Counts by each column and by pairs of them, and how much of the answer is sure."""
     described = release.regions
-    names, sensitive = [column.name for column in shown], list(release.schema.sensitive)
+    names, sensitive = [column.name for column in published], list(release.schema.sensitive)
     if described.noisy:
         return (CountQuestion((*names, *sensitive), None, "off by the noise alone"),)
     if described.centroids:
@@ -457,12 +457,12 @@ def _questions(release: Release, shown: Sequence[ShownColumn]) -> tuple[CountQue
         return (*(CountQuestion((name,), None, words) for name in names), *_of_sensitive(release))
     release = release.by_row or release
     rows = release.groups.published_rows.astype(np.float64)
-    sure = dict(zip(names, _sure(release, shown), strict=True))
+    sure = dict(zip(names, _sure(release, published), strict=True))
     asked = [(name,) for name in names] + list(combinations(names[:_MOST_PAIRED], 2))
     questions = []
     for columns in asked:
-        both = np.prod([sure[name] for name in columns], axis=0)
-        share = round(float((rows * both).sum()) / (float(rows.sum()) or 1.0), 2)
+        sure_in_all = np.prod([sure[name] for name in columns], axis=0)
+        share = round(float((rows * sure_in_all).sum()) / (float(rows.sum()) or 1.0), 2)
         questions.append(CountQuestion(columns, share, _in_words(share)))
     if described.exact:
         words = "an estimate: whose value it is, is told by bucket only"
@@ -479,13 +479,13 @@ def _of_sensitive(release: Release) -> Iterator[CountQuestion]:
         yield CountQuestion((name,), sure, words)
 
 
-def _sure(release: Release, shown: Sequence[ShownColumn]) -> list[np.ndarray[Any, Any]]:
+def _sure(release: Release, published: Sequence[ShownColumn]) -> list[np.ndarray[Any, Any]]:
     """Of each column, whether the cell of each group says where its people count."""
     regions = release.regions.each_region
     if regions is None:  # buckets show everybody's own values
-        return [np.ones(len(release.groups)) for _ in shown]
+        return [np.ones(len(release.groups)) for _ in published]
     sure = []
-    for column, codes in zip(shown, regions.codes, strict=True):
+    for column, codes in zip(published, regions.codes, strict=True):
         by_part = np.zeros(len(column.parts))
         by_part[np.flatnonzero(column.people)] = decided(column.used)
         sure.append(by_part[codes])

@@ -33,7 +33,7 @@ from sfumato.schema.domain import Domain, build_domain
 from sfumato.schema.region import ValueSet
 from sfumato.table import Table
 
-WHOSE = "rows"  # in private/: the published rows with a number of each one's person
+OWNED_ROWS = "rows"  # in private/: the published rows with a number of each one's person
 PARTS = "data"  # the folder of the parts, where one file would not do
 _ROWS = 1 << 16  # that a text file is written by
 _FORMULA = r"^(?:[=+@\t\r]|-[^0-9.])"  # what a spreadsheet program would run, if it is let
@@ -106,7 +106,7 @@ class _InMemory:
 
 def write_rows(release: Release, rows: pa.Table, folder: Path, form: FileForm) -> None:
     """The owner's copy of rows, written as the published ones are."""
-    _InMemory(release, {WHOSE: rows}, form, release.schema.kept).write(folder)
+    _InMemory(release, {OWNED_ROWS: rows}, form, release.schema.kept).write(folder)
 
 
 class _ByEngine:
@@ -155,8 +155,8 @@ class _ByEngine:
     def _publish(self, part: Path, target: Path) -> None:
         """A part as it is, or once more where its columns are to have other names or types."""
         with pq.ParquetFile(part) as file:
-            same = file.schema_arrow.remove_metadata().equals(pa.schema(self.columns))
-        if same:
+            as_wanted = file.schema_arrow.remove_metadata().equals(pa.schema(self.columns))
+        if as_wanted:
             part.rename(target)
         else:
             self._write_whole([part], target)

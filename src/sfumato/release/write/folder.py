@@ -42,7 +42,7 @@ from sfumato.release.unlinked import people_references
 from sfumato.release.write.by_engine import made_to_publish
 from sfumato.release.write.cells import own_values
 from sfumato.release.write.codebook import Codebook, codebook_of
-from sfumato.release.write.data_files import WHOSE, Data, data_of, write_rows
+from sfumato.release.write.data_files import OWNED_ROWS, Data, data_of, write_rows
 from sfumato.release.write.publish import rows_with_owners
 from sfumato.release.write.weights import told_of_weights
 from sfumato.schema.notation import JSON
@@ -168,7 +168,7 @@ def write_folder(
             policy.save_evidence(private, target, release.schema)
             if policy.needs_people and release.schema.rows == "gathered":
                 write_people(release, private, manifest["files"])
-        kept = [f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE, f"{WHOSE}{form.ending}"]
+        kept = [f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE, f"{OWNED_ROWS}{form.ending}"]
         there = [name for name in kept if (private / name).is_file()]
         _write(private / SUM, "\n".join(f"{digest(private / name)}  {name}" for name in there))
     return target

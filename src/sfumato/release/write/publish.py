@@ -72,9 +72,9 @@ def tables_of(
     people = _people(placement)
     counts = placement.counts
     kept = rows_of_people(placement.table, people.tuples, shuffle)
-    shown = [counts.values[place][people.tuples] for place in range(len(counts.sensitive))]
+    value_codes = [counts.values[place][people.tuples] for place in range(len(counts.sensitive))]
     rank = described_order(regions)
-    order = _shuffled([*_ranks(kept), *shown, rank[people.groups]], shuffle)
+    order = _shuffled([*_ranks(kept), *value_codes, rank[people.groups]], shuffle)
     columns: dict[str, Any] = {}
     declared = release.schema.domains
     for name, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
@@ -84,7 +84,7 @@ def tables_of(
         used = release.groups_for(attribute.name).indices
         form = (lists or {}).get(attribute.name)
         cells = shown_values(attribute, used, form, declared.get(attribute.name))
-        columns[attribute.name] = cells.take(pa.array(shown[place][order]))
+        columns[attribute.name] = cells.take(pa.array(value_codes[place][order]))
     for name, values in kept.items():
         columns[name] = values.take(pa.array(order))
     columns |= _weights(release, people.groups[order])
@@ -107,14 +107,14 @@ def _weights(release: Release, groups: Ints) -> dict[str, pa.Array]:
 def _linked(release: Release, linked: LinkedRows, seed: int) -> pa.Table:
     """Rows with pseudonyms: random numbers, which a new release draws anew, or keyed ones."""
     shuffle = np.random.default_rng(seed)
-    places, whose = linked.published, linked.whose
+    places, pseudonym = linked.published, linked.published_pseudonym
     regions, rows = linked.regions.take(places), linked.rows
-    shown = [codes[places] for codes in rows.values]
+    value_codes = [codes[places] for codes in rows.values]
     # Pseudonyms are drawn for signatures with their values, in an order that is no table's.
     cells = rank_rows(regions.codes, [len(parts) for parts in regions.parts])[0]
-    both = [cells, *shown]
-    content, _ = rank_rows(np.vstack(both), [int(row.max(initial=0)) + 1 for row in both])
-    offsets = offsets_of(np.bincount(whose))
+    stacked = [cells, *value_codes]
+    content, _ = rank_rows(np.vstack(stacked), [int(row.max(initial=0)) + 1 for row in stacked])
+    offsets = offsets_of(np.bincount(pseudonym))
     signature, _ = code_sets(offsets, content.astype(np.int32), repeated=True)
     sorted_people = np.argsort(signature, kind="stable")
     number = np.empty(len(signature), dtype=np.int64)
@@ -124,15 +124,15 @@ def _linked(release: Release, linked: LinkedRows, seed: int) -> pa.Table:
         keyed = linked.keyed_pseudonyms(number)
         number = np.unique(keyed, return_inverse=True)[1].astype(np.int64)
         given = pa.array(sorted(keyed), pa.string())
-    order = _shuffled([content, number[whose]], shuffle)
+    order = _shuffled([content, number[pseudonym]], shuffle)
     declared = release.schema.domains
     columns: dict[str, Any] = {
-        pseudonym_column(release.schema): given.take(pa.array(number[whose[order]]))
+        pseudonym_column(release.schema): given.take(pa.array(number[pseudonym[order]]))
     }
     for name, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
         cells_shown = shown_regions(parts, codes, declared.get(name))
         columns[name] = cells_shown.take(pa.array(codes[order]))
-    for attribute, values in zip(rows.sensitive, shown, strict=True):
+    for attribute, values in zip(rows.sensitive, value_codes, strict=True):
         shown_cells = shown_values(attribute, values, None, declared.get(attribute.name))
         columns[attribute.name] = shown_cells.take(pa.array(values[order]))
     return pa.table(columns)

@@ -126,7 +126,7 @@ def test_cells_that_show_more_than_a_value_are_read_on_both_sides(tmp_path: Path
 
 
 def test_a_table_larger_than_memory_is_judged_the_same(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(duckdb_module, "_OURS", 0.0005)
+    monkeypatch.setattr(duckdb_module, "_OWN_SHARE", 0.0005)
     options = ("--memory", "64MB")
     cells = [(age, code, sex) for age in range(20, 60) for code in ("1", "2", "3") for sex in "FM"]
     rows = [(*cell, ill) for cell in cells for ill in ("flu", "flu", "HIV") for _ in range(5)]

@@ -250,9 +250,9 @@ def _education(rng: np.random.Generator, age: Ints, place: Ints) -> Ints:
 
 
 def _income(rng: np.random.Generator, age: Ints, education: Ints, work: Ints) -> Ints:
-    usual = np.array([INCOME_LOGS[value] for value in WORK])[work]
+    log_of_work = np.array([INCOME_LOGS[value] for value in WORK])[work]
     log = (
-        usual
+        log_of_work
         + INCOME_PER_LEVEL * education
         + INCOME_BEND * (age - INCOME_PEAK_AGE) ** 2
         + INCOME_SPREAD * rng.standard_normal(len(age))

@@ -128,9 +128,13 @@ def near_name(wanted: str, names: Sequence[str]) -> str | None:
     """The one of these names that may well mean it: misspelt, or with more or fewer words."""
     words = _words(wanted)
     for name in names:
-        others = _words(name)
-        glued = len(wanted) > 2 and "".join(others).startswith("".join(words))
-        if words and others and (glued or {*words} <= {*others} or {*others} <= {*words}):
+        name_words = _words(name)
+        glued = len(wanted) > 2 and "".join(name_words).startswith("".join(words))
+        if (
+            words
+            and name_words
+            and (glued or {*words} <= {*name_words} or {*name_words} <= {*words})
+        ):
             return name
     return nearest(wanted, names, _VERY_NEAR)
 

@@ -35,7 +35,7 @@ from sfumato.engines.notations import (
 )
 from sfumato.errors import InputError
 
-_SOME = 50  # cells that are looked at where the first rows have none
+_LOOKED_AT = 50  # cells that are looked at where the first rows have none
 
 
 @dataclass(frozen=True)
@@ -77,31 +77,37 @@ def as_written(
     source: Source,
     samples: Mapping[str, Sequence[str]],
     needed: Collection[str] | None,
-    stated: StatedForms,
+    stated_forms: StatedForms,
     fetch: Callable[[str], pa.Table],
 ) -> tuple[Source, dict[str, str]]:
     """A source whose cells mean what they say, and these cells in SQL; none if it is that already.
 
     `samples` are cells of the columns whose dates and numbers are looked at, as far as known.
     """
-    if stated.exact:
-        samples = {name: () for name in samples if name in stated.dates or name in stated.decimals}
-    if not (samples or stated.missing or stated.codes):
+    if stated_forms.exact:
+        samples = {
+            name: ()
+            for name in samples
+            if name in stated_forms.dates or name in stated_forms.decimals
+        }
+    if not (samples or stated_forms.missing or stated_forms.codes):
         return source, {}
     cells = {
         name: with_marks(
-            source.column(name), (*stated.marks(name), *stated.codes.get(name, ())), kind
+            source.column(name),
+            (*stated_forms.marks(name), *stated_forms.codes.get(name, ())),
+            kind,
         )
         for name, kind in source.types.items()
     }
     columns = []
     for name, texts in samples.items():
-        no_value = {*stated.marks(name), *stated.codes.get(name, ())}
+        no_value = {*stated_forms.marks(name), *stated_forms.codes.get(name, ())}
         known = [text for text in dict.fromkeys(texts) if text.strip() not in no_value]
         wanted = needed is None or name in needed
         if not known and wanted:
             few = f"SELECT x FROM (SELECT {cells[name]} AS x FROM {source.name}) WHERE x <> ''"
-            known = fetch(f"{few} LIMIT {_SOME}").column(0).to_pylist()
+            known = fetch(f"{few} LIMIT {_LOOKED_AT}").column(0).to_pylist()
         columns.append(Column(name, cells[name], known, wanted))
 
     def counted(tests: list[str]) -> list[int]:
@@ -109,8 +115,8 @@ def as_written(
         counts = fetch(f"SELECT {', '.join(listed)} FROM {source.name}")
         return [column[0].as_py() for column in counts.columns]
 
-    codes = _codes_beside(source, stated)
-    forms = find_forms(columns, stated, counted, numbers=source.untyped)
+    codes = _codes_beside(source, stated_forms)
+    forms = find_forms(columns, stated_forms, counted, numbers=source.untyped)
     types = dict(source.types)
     meant = {**cells, **forms.cells}
     if not source.untyped:
@@ -128,12 +134,15 @@ def as_written(
         source.form,
         decimal=forms.decimal or source.form.decimal,
         dates={name: form.pattern for name, form in forms.dates.items()},
-        missing={name: marks[0] for name in source.types if (marks := stated.marks(name))},
+        missing={name: marks[0] for name in source.types if (marks := stated_forms.marks(name))},
         codes=codes,
     )
     written = replace(source, types=types, doubts=forms.doubts, codes=codes, form=file_form)
     notes: list[str] = []
-    if not (stated.exact or stated.decimal or forms.decimal) and source.form.delimiter == ";":
+    if (
+        not (stated_forms.exact or stated_forms.decimal or forms.decimal)
+        and source.form.delimiter == ";"
+    ):
         notes += [
             f"{column.name}: 1.234 is read as little more than one; if it is a thousand and more, "
             "say so with decimal: ','"
@@ -143,13 +152,15 @@ def as_written(
     return replace(written, notes=(*source.notes, *notes)), meant if changed else {}
 
 
-def _codes_beside(source: Source, stated: StatedForms) -> dict[str, tuple[str, ...]]:
+def _codes_beside(source: Source, stated_forms: StatedForms) -> dict[str, tuple[str, ...]]:
     """The special codes that stand beside the numbers or dates of columns."""
     columns = {
-        name: tuple(codes) for name, codes in stated.codes.items() if codes and name in source.types
+        name: tuple(codes)
+        for name, codes in stated_forms.codes.items()
+        if codes and name in source.types
     }
     # A release of ours says which of its texts are codes, whatever its format.
-    if columns and not (stated.exact or (source.untyped and source.form.is_text)):
+    if columns and not (stated_forms.exact or (source.untyped and source.form.is_text)):
         raise InputError("codes are for text files; a file with types tells codes by its labels")
     return columns
 
@@ -163,26 +174,30 @@ def with_marks(cell: str, marks: Sequence[str], kind: pa.DataType) -> str:
     is_marked = f"{text} IN ({listed})"
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_timestamp(kind):
         scale = "TIMESTAMP" if pa.types.is_timestamp(kind) else "DOUBLE"
-        same = [f"CAST({cell} AS {scale}) = TRY_CAST({literal(mark)} AS {scale})" for mark in marks]
-        is_marked = f"({is_marked} OR COALESCE({' OR '.join(same)}, FALSE))"
+        equalities = [
+            f"CAST({cell} AS {scale}) = TRY_CAST({literal(mark)} AS {scale})" for mark in marks
+        ]
+        is_marked = f"({is_marked} OR COALESCE({' OR '.join(equalities)}, FALSE))"
     return f"CASE WHEN {is_marked} THEN NULL ELSE {cell} END"
 
 
 def find_forms(
-    columns: Sequence[Column], stated: StatedForms, counted: Counted, *, numbers: bool
+    columns: Sequence[Column], stated_forms: StatedForms, counted: Counted, *, numbers: bool
 ) -> CellFindings:
     """How dates and numbers are written; asks the engine once, if there is anything to ask."""
-    dates = {c.name: _date_candidates(c, stated) if c.needed else [] for c in columns}
+    dates = {c.name: _date_candidates(c, stated_forms) if c.needed else [] for c in columns}
     decimals = {
         column.name: possible
         for column in columns
-        if numbers and not dates[column.name] and (possible := _number_candidates(column, stated))
+        if numbers
+        and not dates[column.name]
+        and (possible := _number_candidates(column, stated_forms))
     }
     loud = [
         c for c in columns if c.name in decimals and not all(map(PLAIN_NUMBER.fullmatch, c.samples))
     ]
     quiet = [c for c in columns if c not in loud and any("." in text for text in c.samples)]
-    asked = stated.decimal is not None or stated.decimals
+    asked = stated_forms.decimal is not None or stated_forms.decimals
     if not (loud and any(c.needed for c in (*loud, *quiet))) and not asked:
         decimals = {}
     decimals = {
@@ -210,29 +225,29 @@ def find_forms(
         if (
             column.needed
             and column.samples
-            and column.name in stated.dates
+            and column.name in stated_forms.dates
             and not dates[column.name]
         ):
             doubts[column.name] = (
-                f"its cells are no dates in the order {stated.dates[column.name]}: say how they "
-                "are written, such as %d.%m.%Y, or leave it out of dates"
+                f"its cells are no dates in the order {stated_forms.dates[column.name]}: say how "
+                "they are written, such as %d.%m.%Y, or leave it out of dates"
             )
-        elif column.needed and not dates[column.name] and _is_of_several_ways(column, stated):
+        elif column.needed and not dates[column.name] and _is_of_several_ways(column, stated_forms):
             doubts[column.name] = (
                 "its cells are dates, but not all of them written alike, so all are texts: write "
                 "them in one way"
             )
         if dates[column.name]:
-            own = column.name in stated.dates
-            form = _decide_date(column.name, dates[column.name], fits, stated=own)
+            own = column.name in stated_forms.dates
+            form = _decide_date(column.name, dates[column.name], fits, given=own)
             if isinstance(form, str):
                 doubts |= {column.name: form} if form else {}
             else:
                 chosen[column.name] = form
                 cells[column.name] = form.iso(column.cell)
-    signs = {name: _whole(name, signs, fits, stated) for name, signs in decimals.items()}
+    signs = {name: _whole(name, signs, fits, stated_forms) for name, signs in decimals.items()}
     decimal = _decimal_of_file(
-        {c.name: signs[c.name] for c in loud if c.name in signs}, fits, stated
+        {c.name: signs[c.name] for c in loud if c.name in signs}, fits, stated_forms
     )
     for column in columns:
         if column.needed and signs.get(column.name):
@@ -259,11 +274,11 @@ def find_forms(
 
 
 def _decimal_of_file(
-    signs: Mapping[str, Sequence[str]], fits: Fits, stated: StatedForms
+    signs: Mapping[str, Sequence[str]], fits: Fits, stated_forms: StatedForms
 ) -> str | None:
     """The decimal sign, where somebody said it or some column leaves no doubt and none differs."""
-    if stated.decimal or stated.decimals:
-        return stated.decimal or next(iter(stated.decimals.values()))
+    if stated_forms.decimal or stated_forms.decimals:
+        return stated_forms.decimal or next(iter(stated_forms.decimals.values()))
     evident = {
         possible[0]
         for name, possible in signs.items()
@@ -282,12 +297,12 @@ def _decide_sign(
     return possible[0] if loud and (len(possible) == 1 or not signed) else None
 
 
-def _date_candidates(column: Column, stated: StatedForms) -> list[DateForm]:
-    notation = stated.dates_of(column.name)
-    own = column.name in stated.dates
+def _date_candidates(column: Column, stated_forms: StatedForms) -> list[DateForm]:
+    notation = stated_forms.dates_of(column.name)
+    own = column.name in stated_forms.dates
     if notation is not None and notation not in ORDERS:
-        form = DateForm(notation, stated.first_year)
-        if form.two_digits and stated.first_year is None:
+        form = DateForm(notation, stated_forms.first_year)
+        if form.two_digits and stated_forms.first_year is None:
             raise InputError(
                 f"dates {notation!r} has years of two digits; say of which hundred years they are: "
                 "first_year = 1930 reads 30 as 1930 and 29 as 2029"
@@ -296,24 +311,24 @@ def _date_candidates(column: Column, stated: StatedForms) -> list[DateForm]:
     forms = date_forms(column.samples)
     if notation is not None:
         forms = [form for form in forms if form.order == notation]
-    return [DateForm(form.pattern, stated.first_year) for form in forms]
+    return [DateForm(form.pattern, stated_forms.first_year) for form in forms]
 
 
-def _is_of_several_ways(column: Column, stated: StatedForms) -> bool:
+def _is_of_several_ways(column: Column, stated_forms: StatedForms) -> bool:
     """Whether a column holds days for which there is no one form."""
     texts = column.samples
-    plain = stated.exact or stated.dates_of(column.name) is not None
+    plain = stated_forms.exact or stated_forms.dates_of(column.name) is not None
     return bool(texts) and not plain and not is_iso(texts) and are_days(texts)
 
 
-def _decide_date(name: str, forms: list[DateForm], fits: Fits, *, stated: bool) -> DateForm | str:
+def _decide_date(name: str, forms: list[DateForm], fits: Fits, *, given: bool) -> DateForm | str:
     """How a column's dates are written, or why that is not known; nothing of what are no dates."""
     present = fits[name, None]
     whole = [form for form in forms if fits[name, form] == present]
     if not whole:
         right = max(fits[name, form] for form in forms)
         wrong = present - right
-        if not stated and 2 * right < present:
+        if not given and 2 * right < present:
             return ""  # numbers of something, such as 12-34-5678
         return (
             f"{wrong:,} of its {present:,} cells are no dates written {forms[0].pattern}, so all "
@@ -332,17 +347,17 @@ def _decide_date(name: str, forms: list[DateForm], fits: Fits, *, stated: bool) 
     return whole[0]
 
 
-def _number_candidates(column: Column, stated: StatedForms) -> list[str]:
-    if stated.exact:
-        return [stated.decimals[column.name]] if column.name in stated.decimals else []
-    if stated.decimal == ",":
+def _number_candidates(column: Column, stated_forms: StatedForms) -> list[str]:
+    if stated_forms.exact:
+        return [stated_forms.decimals[column.name]] if column.name in stated_forms.decimals else []
+    if stated_forms.decimal == ",":
         return [","]
     signs = decimals_of(column.samples) if column.samples else []
-    return [sign for sign in signs if stated.decimal in (None, sign)]
+    return [sign for sign in signs if stated_forms.decimal in (None, sign)]
 
 
-def _whole(name: str, signs: Sequence[str], fits: Fits, stated: StatedForms) -> list[str]:
+def _whole(name: str, signs: Sequence[str], fits: Fits, stated_forms: StatedForms) -> list[str]:
     """The signs with which a column's cells are numbers: all, or most where the sign was stated."""
     present = fits[name, None]
-    share = 2 if stated.decimal == "," else 1
+    share = 2 if stated_forms.decimal == "," else 1
     return [sign for sign in signs if present and share * fits[name, sign] >= present]

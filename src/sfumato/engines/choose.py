@@ -78,8 +78,8 @@ ENGINES: dict[str, EngineEntry] = {
 
 def engines_told() -> str:
     """Their names, for an option's help."""
-    first, *others = ENGINES
-    *more, last = [f"{first} (the default)", *others]
+    first, *rest = ENGINES
+    *more, last = [f"{first} (the default)", *rest]
     return f"{', '.join(more)} or {last}"
 
 

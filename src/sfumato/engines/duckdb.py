@@ -47,7 +47,7 @@ from sfumato.engines.textfile import inspect_text
 from sfumato.errors import InputError
 
 _LISTED = 1 << 16  # labels in a list that is looked into row by row; beyond, a join is faster
-_OURS = 0.75  # the share of the memory that we may take while the engine stands aside
+_OWN_SHARE = 0.75  # the share of the memory that we may take while the engine stands aside
 
 
 class DuckDB:
@@ -59,7 +59,7 @@ class DuckDB:
         self._reading = reading = reading or Reading()
         memory, spill, threads = reading.memory, reading.spill, reading.threads
         self._limit = reading.memory_limit()
-        self.memory = int(self._limit * _OURS)
+        self.memory = int(self._limit * _OWN_SHARE)
         home = Path(spill) if spill is not None else Path(tempfile.gettempdir())
         if spill is not None:
             check_spill(home)
@@ -150,7 +150,7 @@ class DuckDB:
 
     @contextlib.contextmanager
     def yield_memory(self) -> Iterator[None]:
-        self._run(f"SET memory_limit = '{int(self._limit * (1 - _OURS))}B'")
+        self._run(f"SET memory_limit = '{int(self._limit * (1 - _OWN_SHARE))}B'")
         try:
             yield
         finally:
@@ -205,11 +205,11 @@ class DuckDB:
         if isinstance(source, str | Path) and is_text(Path(source)):
             return self._register_text(Path(source), needed)
         registered = self._registered(source, needed)
-        stated = self._reading.stated_forms
+        stated_forms = self._reading.stated_forms
         dated = [
             name
             for name, kind in registered.types.items()
-            if (registered.untyped or stated.dates_of(name))
+            if (registered.untyped or stated_forms.dates_of(name))
             and (needed is None or name in needed)
             and is_string(kind)
         ]
@@ -259,7 +259,7 @@ class DuckDB:
         name = self._name(label)
         listed = [literal(self._address(path)) for path in paths]
         nodes = self._parquet_nodes(label, listed[0])
-        if any(self._parquet_nodes(label, other) != nodes for other in listed[1:]):
+        if any(self._parquet_nodes(label, file) != nodes for file in listed[1:]):
             raise InputError(
                 f"{label}: its files do not all have the same columns, of the same types and in "
                 "the same order"
@@ -363,7 +363,7 @@ class DuckDB:
     ) -> Source:
         names = list(table.schema.names)
         check_names(names, label)
-        others = left_out(names, needed)
+        other_columns = left_out(names, needed)
         if needed is not None:
             names = [column for column in needed if column in names]
             table = table.select(names)
@@ -381,7 +381,7 @@ class DuckDB:
                 self._connection.register(name, table)
             except duckdb.Error:
                 raise self._strange(types, label) from None
-        return Source(name, label, types, rows, others=others)
+        return Source(name, label, types, rows, others=other_columns)
 
     def _strange(self, types: dict[str, pa.DataType], label: str) -> InputError:
         """Which columns have types that the engine does not know."""
@@ -413,8 +413,8 @@ class DuckDB:
                 raise self._strange(types, "the table") from None
             self._run(f"CREATE TABLE {name} AS SELECT * FROM {name}_stream")
             rows = self.fetch(f"SELECT COUNT(*) FROM {name}").column(0)[0].as_py()
-        others = left_out(reader.schema.names, needed)
-        return Source(name, "the table", types, rows, others=others)
+        other_columns = left_out(reader.schema.names, needed)
+        return Source(name, "the table", types, rows, others=other_columns)
 
 
 def _text(value: str | None) -> str:

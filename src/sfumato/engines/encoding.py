@@ -59,7 +59,7 @@ class TextEncoding:
 
     codec: str
     mark: bytes = b""
-    stated: bool = False
+    given: bool = False
 
     @property
     def is_utf8(self) -> bool:
@@ -73,17 +73,17 @@ class TextEncoding:
         return "utf-8-sig" if self.is_utf8 else self.codec[: len("utf-16")]
 
 
-def encoding_of(path: Path, stated: str | None = None) -> TextEncoding:
+def encoding_of(path: Path, given: str | None = None) -> TextEncoding:
     """How a file is encoded: as stated, by its mark, or found; or which one it is asked."""
     try:
-        if stated is None:
+        if given is None:
             status = path.stat()
-            return _found(path, status.st_mtime_ns, status.st_size, status.st_ino)
+            return _detected(path, status.st_mtime_ns, status.st_size, status.st_ino)
         with unpacked(path) as file:
-            encoding = _as_stated(shown_name(path), stated, file.read(4))
+            encoding = _as_stated(shown_name(path), given, file.read(4))
         if encoding.codec.startswith(_ONE_BYTE) and _signs_of_utf8(path) >= _NO_CHANCE:
             raise InputError(
-                f"{shown_name(path)} is UTF-8 throughout, and encoding says {quoted(stated)}, in "
+                f"{shown_name(path)} is UTF-8 throughout, and encoding says {quoted(given)}, in "
                 "which every letter beyond English ones would become two others; leave encoding "
                 "out, or say utf-8"
             )
@@ -99,18 +99,18 @@ def is_utf8_text(path: Path) -> bool:
     return marked.is_utf8 if marked is not None else _is_utf8(path)
 
 
-def _as_stated(label: str, stated: str, begin: bytes) -> TextEncoding:
-    check_encoding(stated)
-    codec = codecs.lookup(stated).name.removesuffix("-sig")
+def _as_stated(label: str, given: str, begin: bytes) -> TextEncoding:
+    check_encoding(given)
+    codec = codecs.lookup(given).name.removesuffix("-sig")
     mark = _mark(begin)
     if mark is None:
-        return TextEncoding(f"{codec}-le" if codec in ("utf-16", "utf-32") else codec, stated=True)
+        return TextEncoding(f"{codec}-le" if codec in ("utf-16", "utf-32") else codec, given=True)
     if not mark.codec.startswith(codec):
         raise InputError(
-            f"{label} begins with the mark of {mark.name}, and encoding says {quoted(stated)}; "
+            f"{label} begins with the mark of {mark.name}, and encoding says {quoted(given)}; "
             "leave it out, or correct it"
         )
-    return TextEncoding(mark.codec, mark.mark, stated=True)
+    return TextEncoding(mark.codec, mark.mark, given=True)
 
 
 def _mark(begin: bytes) -> TextEncoding | None:
@@ -121,7 +121,7 @@ def _mark(begin: bytes) -> TextEncoding | None:
 
 
 @functools.lru_cache(maxsize=16)
-def _found(path: Path, *_stamp: int) -> TextEncoding:
+def _detected(path: Path, *_stamp: int) -> TextEncoding:
     with unpacked(path) as file:
         begin = file.read(_CHUNK)
     if marked := _mark(begin):
@@ -210,8 +210,8 @@ def _guess(label: str, evidence: bytes) -> str:
         most = max((match.coherence for match in matches), default=0.0)
         for match in matches:
             if match.chaos <= least + _NOISE and match.coherence >= most - _SENSE:
-                alike = {match.encoding, *match.could_be_from_charset}
-                likeliest = next((name for name in tried if name in alike), match.encoding)
+                possible = {match.encoding, *match.could_be_from_charset}
+                likeliest = next((name for name in tried if name in possible), match.encoding)
                 names.setdefault(str(match), likeliest)
         names = dict(sorted(names.items(), key=lambda entry: tried.index(entry[1])))
         if len(names) == 1:
@@ -256,7 +256,7 @@ def decoded(path: Path, encoding: TextEncoding) -> Iterator[str]:
                 yield text
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode(encoding.codec, "ignore").count("\n")
-        how = "as was said" if encoding.stated else "as most of it is"
+        how = "as was said" if encoding.given else "as most of it is"
         raise InputError(
             f"{label}, line {line + before} is no text in {encoding.name}, {how}; correct the "
             "line, or say another encoding"

@@ -154,7 +154,7 @@ class FileForm:
         return content
 
     @classmethod
-    def told(cls, content: Mapping[str, object]) -> FileForm:
+    def from_manifest(cls, content: Mapping[str, object]) -> FileForm:
         """What a manifest says; a ValueError where it says what no form of ours is."""
         known = {"format", "packing", "codes", *_PLAIN_TEXTS, *_BY_COLUMN}
         form = cls(**{n: value for n, value in content.items() if n in known})  # type: ignore[arg-type]

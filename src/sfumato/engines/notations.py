@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from sfumato.engines.base import literal
 from sfumato.errors import InputError, quoted
 
-EVERY = "*"  # in place of a column's name: all of them
+ALL_COLUMNS = "*"  # in place of a column's name: all of them
 ORDERS = ("DMY", "MDY", "YMD")
 CENTURY = 100
 _PARTS = {
@@ -75,7 +75,7 @@ def check_encoding(name: str) -> None:
 
 @dataclass(frozen=True)
 class StatedForms:
-    """What was said of how cells are written, by column or of all of them (`EVERY`).
+    """What was said of how cells are written, by column or of all of them (`ALL_COLUMNS`).
 
     `exact`: that is all there is to know, and nothing else is looked for.
     """
@@ -91,11 +91,11 @@ class StatedForms:
     def marks(self, column: str) -> tuple[str, ...]:
         """What stands for no value in a column."""
         codes = self.codes.get(column, ())
-        marks = (*self.missing.get(column, ()), *self.missing.get(EVERY, ()))
+        marks = (*self.missing.get(column, ()), *self.missing.get(ALL_COLUMNS, ()))
         return tuple(mark for mark in marks if mark not in codes)
 
     def dates_of(self, column: str) -> str | None:
-        return self.dates.get(column, self.dates.get(EVERY))
+        return self.dates.get(column, self.dates.get(ALL_COLUMNS))
 
 
 # -- dates -----------------------------------------------------------------------------------------
@@ -305,8 +305,8 @@ def may_be_thousands(texts: Sequence[str]) -> bool:
 
 def sure_sign(decimal: str) -> str:
     """A regular expression: where the sign can be no other than the decimal one."""
-    sign, other = re.escape(decimal), re.escape("." if decimal == "," else ",")
-    return rf"{sign}\d{{1,2}}(?:\D|$)|{sign}\d{{4}}|{other}\d{{3}}{sign}\d"
+    sign, other_sign = re.escape(decimal), re.escape("." if decimal == "," else ",")
+    return rf"{sign}\d{{1,2}}(?:\D|$)|{sign}\d{{4}}|{other_sign}\d{{3}}{sign}\d"
 
 
 def decimals_of(texts: Sequence[str]) -> list[str]:

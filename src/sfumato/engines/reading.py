@@ -18,8 +18,8 @@ from sfumato.engines.choose import ENGINES, engines_told
 from sfumato.engines.form import FileForm
 from sfumato.engines.memory import in_bytes, machine_memory
 from sfumato.engines.notations import (
+    ALL_COLUMNS,
     CENTURY,
-    EVERY,
     StatedForms,
     check_date_form,
     check_encoding,
@@ -43,7 +43,7 @@ OF_POLICIES: tuple[Subject, ...] = ("file", "engine")
 OF_RELEASES: tuple[Subject, ...] = ("file", "engine", "facts", "release")
 
 
-def _told(
+def _option(
     subject: Subject, kind: type, about: str, *only: str, shape: str | None = None
 ) -> dict[str, Any]:
     """What the command line and a policy say of a field: text that is a value of this kind.
@@ -64,17 +64,17 @@ class Reading:
 
     delimiter: str | None = field(
         default=None,
-        metadata=_told("file", str, "What separates the fields of a text file.", shape="SIGN"),
+        metadata=_option("file", str, "What separates the fields of a text file.", shape="SIGN"),
     )
     """Example: `delimiter = ";"`."""
     decimal: str | None = field(
         default=None,
-        metadata=_told("file", str, "The decimal sign of a text file: . or ,", shape=".|,"),
+        metadata=_option("file", str, "The decimal sign of a text file: . or ,", shape=".|,"),
     )
     """Example: `decimal = ","`."""
     encoding: str | None = field(
         default=None,
-        metadata=_told(
+        metadata=_option(
             "file",
             str,
             "The encoding of a text file, such as cp1252 or utf-16; found where it is left out.",
@@ -85,7 +85,7 @@ class Reading:
     """Example: `encoding = "cp1252"`."""
     dates: DateForms = field(
         default=None,
-        metadata=_told(
+        metadata=_option(
             "file",
             list[str],
             "How dates are written: DMY, MDY, YMD or a pattern such as %d.%m.%Y; COLUMN=... says "
@@ -100,7 +100,7 @@ class Reading:
     """
     first_year: int | None = field(
         default=None,
-        metadata=_told(
+        metadata=_option(
             "file",
             int,
             "The first of the hundred years that two digits stand for: 1930 reads 29 as 2029.",
@@ -111,7 +111,7 @@ class Reading:
     """Example: `first_year = 1930`."""
     missing: MissingMarks = field(
         default=None,
-        metadata=_told(
+        metadata=_option(
             "file",
             list[str],
             "A mark such as ? or NA that stands for no value; COLUMN=... says it of one column. "
@@ -124,7 +124,7 @@ class Reading:
     """
     codes: SpecialCodes = field(
         default=None,
-        metadata=_told(
+        metadata=_option(
             "file",
             list[str],
             "COLUMN=CODE: a code such as N or 9999999 that stands among a column's numbers and is "
@@ -138,7 +138,7 @@ class Reading:
     """
     partitioned: bool = field(
         default=False,
-        metadata=_told(
+        metadata=_option(
             "file",
             bool,
             "The path is a folder of Parquet files that are one table; inner folders such as "
@@ -148,26 +148,28 @@ class Reading:
     """Example: `partitioned = true`."""
     sheet: str | None = field(
         default=None,
-        metadata=_told("file", str, "The sheet of an Excel file that is the table.", shape="NAME"),
+        metadata=_option(
+            "file", str, "The sheet of an Excel file that is the table.", shape="NAME"
+        ),
     )
     """Example: `sheet = "Patients"`."""
     header: int | None = field(
         default=None,
-        metadata=_told(
+        metadata=_option(
             "file", int, "The row of a sheet that names the columns; the first.", shape="ROW"
         ),
     )
     """Example: `header = 3`."""
     engine: str | None = field(
         default=None,
-        metadata=_told(
+        metadata=_option(
             "engine", str, f"What counts the rows: {engines_told()}.", shape="|".join(ENGINES)
         ),
     )
     """Example: `engine = "duckdb"`."""
     master: str | None = field(
         default=None,
-        metadata=_told(
+        metadata=_option(
             "engine",
             str,
             "With --engine spark, where it runs: local[*] (the default), spark://HOST:PORT, yarn "
@@ -180,24 +182,26 @@ class Reading:
     Every machine must see the file under the same path. Example: `master = "local[4]"`."""
     memory: str | None = field(
         default=None,
-        metadata=_told(
+        metadata=_option(
             "engine", str, "Memory that may be taken, e.g. 2GB; the rest spills.", shape="SIZE"
         ),
     )
     """Example: `memory = "2GB"`."""
     spill: str | Path | None = field(
         default=None,
-        metadata=_told("engine", Path, "Folder for what does not fit in memory.", shape="FOLDER"),
+        metadata=_option("engine", Path, "Folder for what does not fit in memory.", shape="FOLDER"),
     )
     """Example: `spill = "/scratch"`."""
     threads: int | None = field(
         default=None,
-        metadata=_told("engine", int, "How many threads DuckDB may use.", "duckdb", shape="NUMBER"),
+        metadata=_option(
+            "engine", int, "How many threads DuckDB may use.", "duckdb", shape="NUMBER"
+        ),
     )
     """Example: `threads = 4`."""
     facts: object = field(
         default=None,
-        metadata=_told(
+        metadata=_option(
             "facts",
             Path,
             "A second table with the sensitive values, one row a value; the policy's person "
@@ -207,13 +211,13 @@ class Reading:
     )
     group: str | None = field(
         default=None,
-        metadata=_told(
+        metadata=_option(
             "release", str, "The column of group ids of a bucketized release.", shape="COLUMN"
         ),
     )
     scheme: str = field(
         default="generalized",
-        metadata=_told(
+        metadata=_option(
             "release",
             str,
             "How a file of another tool was made: generalized, or microaggregated (its cells are "
@@ -223,7 +227,7 @@ class Reading:
     )
     matching: str = field(
         default="exact",
-        metadata=_told(
+        metadata=_option(
             "release",
             str,
             "Who counts as alike: exact, or wildcard (* fits everybody).",
@@ -232,13 +236,13 @@ class Reading:
     )
     separator: Separator = field(
         default=None,
-        metadata=_told(
+        metadata=_option(
             "release", str, "What separates the members of a set, as in a~b.", shape="TEXT"
         ),
     )
 
     form: FileForm | None = field(
-        default=None, metadata=_told("manifest", FileForm, "What a manifest says of its files.")
+        default=None, metadata=_option("manifest", FileForm, "What a manifest says of its files.")
     )
 
     def __post_init__(self) -> None:
@@ -269,7 +273,9 @@ class Reading:
         object.__setattr__(self, "dates", _by_column("dates", self.dates, several=False))
         object.__setattr__(self, "missing", _by_column("missing", self.missing, several=True))
         object.__setattr__(self, "codes", _by_column("codes", self.codes, several=True))
-        if self.codes is not None and (not isinstance(self.codes, Mapping) or EVERY in self.codes):
+        if self.codes is not None and (
+            not isinstance(self.codes, Mapping) or ALL_COLUMNS in self.codes
+        ):
             raise InputError("codes are of one column each: give them by column, as in income = N")
         for form in self.stated_forms.dates.values():
             check_date_form(form)
@@ -297,10 +303,10 @@ class Reading:
                 codes=self.form.codes,
                 exact=True,
             )
-        dates = {EVERY: self.dates} if isinstance(self.dates, str) else self.dates or {}
+        dates = {ALL_COLUMNS: self.dates} if isinstance(self.dates, str) else self.dates or {}
         missing = self.missing or {}
         if not isinstance(missing, Mapping):
-            missing = {EVERY: missing}
+            missing = {ALL_COLUMNS: missing}
         return StatedForms(missing, dates, self.first_year, self.decimal, codes=self.codes or {})
 
     def columns_named(self) -> list[tuple[str, str]]:
@@ -309,11 +315,11 @@ class Reading:
         named = [("dates", name) for name in forms.dates]
         named += [("missing", name) for name in forms.missing]
         named += [("codes", name) for name in forms.codes]
-        return [(option, name) for option, name in named if name != EVERY]
+        return [(option, name) for option, name in named if name != ALL_COLUMNS]
 
     def of_columns(self, columns: Collection[str]) -> Reading:
         """The same, but for what it says of columns that are not there."""
-        known = {EVERY, *columns}
+        known = {ALL_COLUMNS, *columns}
 
         def part(option_value: object) -> object:
             if not isinstance(option_value, Mapping):
@@ -379,7 +385,7 @@ def _by_column(name: str, given: object, *, several: bool) -> Any:
     """What is said of all columns, or of each: texts, or `several` of them."""
     if given is None or (isinstance(given, Sequence | Mapping) and not given):
         return None
-    by_column = given if isinstance(given, Mapping) else {EVERY: given}
+    by_column = given if isinstance(given, Mapping) else {ALL_COLUMNS: given}
     plain: dict[str, Any] = {}
     for column, texts in by_column.items():
         listed: Any = [texts] if isinstance(texts, str) else texts
@@ -392,7 +398,7 @@ def _by_column(name: str, given: object, *, several: bool) -> Any:
         if not several and len(listed) > 1:
             raise InputError(f"{name}: column {column!r} has {len(listed)} entries; give one")
         plain[column] = tuple(map(str, listed)) if several else str(listed[0])
-    return plain[EVERY] if set(plain) == {EVERY} else plain
+    return plain[ALL_COLUMNS] if set(plain) == {ALL_COLUMNS} else plain
 
 
 def by_column(words: Sequence[str]) -> dict[str, list[str]]:
@@ -403,7 +409,7 @@ def by_column(words: Sequence[str]) -> dict[str, list[str]]:
         if text and column:
             listed.setdefault(column, []).append(text)
         else:
-            listed.setdefault(EVERY, []).append(word)
+            listed.setdefault(ALL_COLUMNS, []).append(word)
     return listed
 
 

@@ -64,12 +64,12 @@ def inspect_text(path: Path, delimiter: str | None = None, encoding: str | None 
             f"{label}: the first line {'is empty' if not header else 'only names the delimiter'}, "
             "and should name the columns; delete it"
         )
-    if delimiter is not None and len(header) == 1 and (other := _decide(lines)) != delimiter:
-        columns = len(_header(lines, other))
+    if delimiter is not None and len(header) == 1 and (likely := _decide(lines)) != delimiter:
+        columns = len(_header(lines, likely))
         if columns > 1:
             raise InputError(
                 f"{label} has a single column when split at {delimiter!r}, but {columns} at "
-                f"{other!r}; use that delimiter or leave it out"
+                f"{likely!r}; use that delimiter or leave it out"
             )
     twice = [at for at, name in enumerate(header, start=1) if name in header[: at - 1]]
     if twice:
@@ -128,8 +128,8 @@ def _looks_like(name: str, below: list[str]) -> bool:
     if name in below:
         return True
     shape = re.sub(r"\d", "9", name)
-    alike = sum(re.sub(r"\d", "9", value) == shape for value in below)
-    return _is_figure(name) and shape.count("9") > 4 and 2 * alike > len(below)
+    same_shape = sum(re.sub(r"\d", "9", value) == shape for value in below)
+    return _is_figure(name) and shape.count("9") > 4 and 2 * same_shape > len(below)
 
 
 def _is_figure(text: str) -> bool:

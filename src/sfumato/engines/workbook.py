@@ -145,8 +145,8 @@ def _column_notes(title: str, cells: list[Any]) -> list[str]:
         )
     errors = [cell.value for cell in cells if cell.data_type == "e"]
     if errors:
-        shown = ", ".join(sorted(set(errors)))
-        notes.append(f"column {title!r}: {len(errors):,} cells with {shown} are read as missing")
+        kinds = ", ".join(sorted(set(errors)))
+        notes.append(f"column {title!r}: {len(errors):,} cells with {kinds} are read as missing")
     return notes
 
 
@@ -209,8 +209,8 @@ def write_workbook(table: pa.Table, path: Path, form: FileForm) -> None:
     page = book.add_worksheet(form.sheet or "data")
     for place, field in enumerate(table.schema):
         page.write_string(0, place, field.name)
-        usual = _MOMENTS if pa.types.is_timestamp(field.type) else _DATES
-        shape = book.add_format({"num_format": form.formats.get(field.name, usual)})
+        default_format = _MOMENTS if pa.types.is_timestamp(field.type) else _DATES
+        shape = book.add_format({"num_format": form.formats.get(field.name, default_format)})
         for row, value in enumerate(table.column(place).to_pylist(), start=1):
             if field.name in form.formats and isinstance(value, str) and _DAY.match(value):
                 value = _as_moment(value)

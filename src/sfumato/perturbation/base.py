@@ -144,10 +144,10 @@ class NumberPerturbation(Perturbation):
                 f"{self.kind}: column {column!r} holds infinite numbers, which nothing changes; "
                 "list them in missing"
             )
-        changed, stated, decimals = self.changed(numbers[there], decimals, chance)
+        changed, completed, decimals = self.changed(numbers[there], decimals, chance)
         published = np.full(len(numbers), np.nan)
         published[there] = np.round(changed, decimals) + 0.0  # no -0
-        return number_cells(published, ~there), stated
+        return number_cells(published, ~there), completed
 
     @abstractmethod
     def changed(

@@ -86,13 +86,13 @@ class AddedNoise(NumberPerturbation):
         self, numbers: Floats, decimals: int, chance: np.random.Generator
     ) -> tuple[Floats, Self, int]:
         step = 10.0**-decimals if self.step is None else self.step
-        stated = replace(self, step=int(step) if step == 1 else step)
+        completed = replace(self, step=int(step) if step == 1 else step)
         draw = chance.laplace if self.distribution == "laplace" else chance.normal
         noisy = np.rint((numbers + draw(0.0, self.scale, len(numbers))) / step) * step
         low = -np.inf if self.least is None else self.least
         high = np.inf if self.most is None else self.most
         ends = [end for end in (step, self.least, self.most) if end is not None]
-        return np.clip(noisy, low, high), stated, max(map(decimals_of, ends))
+        return np.clip(noisy, low, high), completed, max(map(decimals_of, ends))
 
     @property
     def words(self) -> str:
@@ -119,20 +119,20 @@ class AddedNoise(NumberPerturbation):
         there = ~np.isnan(published)
         if not there.any():
             return Undone((MISSING,), np.ones((len(published), 1)))
-        shown, read = np.unique(published[there], return_inverse=True)
+        numbers, read = np.unique(published[there], return_inverse=True)
         having: Floats = np.bincount(read, people[there]).astype(np.float64)
         step = self.step or 1.0
-        steps = np.arange(np.rint(shown[0] / step), np.rint(shown[-1] / step) + 1)
+        steps = np.arange(np.rint(numbers[0] / step), np.rint(numbers[-1] / step) + 1)
         if prior is not None:
             labels = [value for value in prior if value != MISSING]
-            likelihood = self.chances(shown, np.array([_as_number(value) for value in labels]))
+            likelihood = self.chances(numbers, np.array([_as_number(value) for value in labels]))
         elif len(steps) <= _MOST_VALUES:
             labels = [shortest(round(float(times) * step, decimals_of(step))) for times in steps]
-            likelihood = self.chances(shown, steps * step)
+            likelihood = self.chances(numbers, steps * step)
         else:
-            run, labels = _runs(list(map(shortest, shown)), having)
+            run, labels = _runs(list(map(shortest, numbers)), having)
             read, having = run[read], np.bincount(run, having).astype(np.float64)
-            likelihood = self._chances_of_runs(shown, run)
+            likelihood = self._chances_of_runs(numbers, run)
         missing = not there.all()
         row_of = np.full(len(published), len(likelihood))
         row_of[there] = read
@@ -144,11 +144,11 @@ class AddedNoise(NumberPerturbation):
         belief = posterior(likelihood, having, given_prior(prior, tuple(labels)))
         return Undone(tuple(labels), belief[row_of])
 
-    def _chances_of_runs(self, shown: Floats, run: Ints) -> Floats:
+    def _chances_of_runs(self, numbers: Floats, run: Ints) -> Floats:
         """How likely a number is published in each run, of one in the middle of each."""
         first = np.flatnonzero(np.diff(run, prepend=-1))
-        cuts = (shown[first[1:]] + shown[first[1:] - 1]) / 2
-        middle = np.bincount(run, shown) / np.bincount(run)
+        cuts = (numbers[first[1:]] + numbers[first[1:] - 1]) / 2
+        middle = np.bincount(run, numbers) / np.bincount(run)
         below = self._up_to(cuts[:, None] - middle)
         return np.diff(below, axis=0, prepend=0.0, append=1.0)
 
@@ -276,15 +276,15 @@ class Pram(Perturbation):
         values = coded.dictionary.to_pylist()
         texts = [None if value is None else text_of(value) for value in values]
         own = coded.indices.to_numpy()
-        stated = self._stated(texts, np.bincount(own, minlength=len(texts)))
-        unknown = [text for text in texts if text is not None and not stated._knows(text)]
+        completed = self._completed(texts, np.bincount(own, minlength=len(texts)))
+        unknown = [text for text in texts if text is not None and not completed._knows(text)]
         if unknown:
             raise InputError(
                 f"{self.kind}: column {column!r} has {len(unknown):,} values that the matrix has "
                 f"no row for: {name_some(unknown)}"
             )
         known = {text: value for text, value in zip(texts, values, strict=True) if text is not None}
-        outcomes = list(dict.fromkeys([*known, *stated._published()]))
+        outcomes = list(dict.fromkeys([*known, *completed._published()]))
         place = {text: number for number, text in enumerate(outcomes)}
         published = np.full(len(own), -1, dtype=np.int64)
         drawn = chance.random(len(own))
@@ -292,17 +292,17 @@ class Pram(Perturbation):
             if text is None:
                 continue
             rows = np.flatnonzero(own == code)
-            row = stated.row(text)
+            row = completed.row(text)
             last = np.cumsum([row[outcome] for outcome in row])
             chosen = np.minimum(np.searchsorted(last, drawn[rows], side="right"), len(row) - 1)
             published[rows] = np.array([place[outcome] for outcome in row])[chosen]
         if all(outcome in known for outcome in outcomes):
-            shown = pa.array([known[outcome] for outcome in outcomes], coded.dictionary.type)
+            labels = pa.array([known[outcome] for outcome in outcomes], coded.dictionary.type)
         else:
-            shown = pa.array(outcomes, pa.string())
-        return shown.take(pa.array(published, mask=published < 0)), stated
+            labels = pa.array(outcomes, pa.string())
+        return labels.take(pa.array(published, mask=published < 0)), completed
 
-    def _stated(self, texts: list[str | None], people: Ints) -> Self:
+    def _completed(self, texts: list[str | None], people: Ints) -> Self:
         if self.matrix is not None or self.draw is not None:
             return self
         there = {text: int(n) for text, n in zip(texts, people, strict=True) if text is not None}

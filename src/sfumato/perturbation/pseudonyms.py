@@ -144,16 +144,16 @@ class KeyedPseudonym(Perturbation):
         """The pseudonyms of a column's identifiers; a missing one stays missing."""
         coded = cells if pa.types.is_dictionary(cells.type) else cells.dictionary_encode("encode")
         given: dict[str, str] = {}
-        shown: list[str | None] = []
+        pseudonyms: list[str | None] = []
         for value in coded.dictionary.to_pylist():
             text = None if value is None else appearance(text_of(value))
-            shown.append(None if not text else pseudonym(key, column, text, self.length))
-            if text and given.setdefault(str(shown[-1]), text) != text:
+            pseudonyms.append(None if not text else pseudonym(key, column, text, self.length))
+            if text and given.setdefault(str(pseudonyms[-1]), text) != text:
                 raise InputError(
                     f"pseudonyms: two identifiers of column {column!r} have the same pseudonym of "
                     f"{self.length} digits; take a greater length"
                 )
-        return pa.array(shown, pa.string()).take(coded.indices)
+        return pa.array(pseudonyms, pa.string()).take(coded.indices)
 
     @property
     def words(self) -> str:
@@ -176,25 +176,25 @@ class KeyedPeople:
     digest that is never published, so that nobody sees by the first which they are.
     """
 
-    shown: tuple[str, ...]
+    first_pseudonyms: tuple[str, ...]
     secrets: tuple[bytes, ...]
 
     @classmethod
     def of(cls, column: str, names: pa.Array, key: bytes, length: int) -> KeyedPeople:
         """`names[i]` is the identifier of person i."""
-        shown = KeyedPseudonym.of(key, length).cells(column, names, key)
-        if len(shown.drop_null().unique()) < len(shown):
+        pseudonyms = KeyedPseudonym.of(key, length).cells(column, names, key)
+        if len(pseudonyms.drop_null().unique()) < len(pseudonyms):
             raise InputError(
                 f"pseudonyms: an identifier of column {column!r} is written in two ways, or empty; "
                 "write it in one"
             )
         texts = (appearance(text_of(name)) for name in names.to_pylist())
         digests = (_keyed(key, f"{column}\0{text}\0cut") for text in texts)
-        return cls(tuple(shown.to_pylist()), tuple(digests))
+        return cls(tuple(pseudonyms.to_pylist()), tuple(digests))
 
     def nth(self, person: int, nth: int) -> str:
         """The nth pseudonym of a person, from 0."""
-        first = self.shown[person]
+        first = self.first_pseudonyms[person]
         return first if nth == 0 else _keyed(self.secrets[person], str(nth)).hex()[: len(first)]
 
 

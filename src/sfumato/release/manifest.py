@@ -254,7 +254,7 @@ def _form(path: Path, content: dict[str, Any]) -> FileForm:
     entry = content.get("form", {"format": "parquet" if parquet else "csv"})
     with contextlib.suppress(ValueError, TypeError):
         if isinstance(entry, dict):
-            return FileForm.told(entry)
+            return FileForm.from_manifest(entry)
     _broken(path, "it tells of no form of ours")
 
 

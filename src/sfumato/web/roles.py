@@ -350,12 +350,12 @@ def _engine_said(text: str) -> dict[str, object]:
 
 def _joined(before: Reading, cell_fields: Mapping[str, object], option: str) -> object:
     """What is said of columns now, and what was said of others before."""
-    from sfumato.engines.notations import EVERY
+    from sfumato.engines.notations import ALL_COLUMNS
 
     old, new = getattr(before, option), cell_fields.get(option)
     if new is None or not isinstance(new, Mapping):
         return old if new is None else new
-    by_column = old if isinstance(old, Mapping) else {} if old is None else {EVERY: old}
+    by_column = old if isinstance(old, Mapping) else {} if old is None else {ALL_COLUMNS: old}
     joined = {**by_column, **new}
     return {name: setting for name, setting in joined.items() if setting} or None
 

@@ -355,7 +355,7 @@ def test_a_release_larger_than_memory_is_read_back(tmp_path: Path, monkeypatch, 
     assert any(isinstance(region, Span) and region.beside for region in shown)
     out = held(release).save(tmp_path / "out", format=form)
     whole = sf.read_release(out, schema)
-    monkeypatch.setattr(duckdb_module, "_OURS", 0.03)
+    monkeypatch.setattr(duckdb_module, "_OWN_SHARE", 0.03)
     large = sf.read_release(out, schema, memory="64MB")
     assert whole.groups.multiplicity is None
     assert large.groups.multiplicity is not None

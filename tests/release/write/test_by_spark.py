@@ -73,7 +73,7 @@ def test_spark_writes_the_rows_that_duckdb_writes(
     assert here.suppressed > 0
     here.save(tmp_path / "duckdb", format=form)
     monkeypatch.setattr("sfumato.release.write.publish._people", None)  # no rows in Python
-    monkeypatch.setattr("sfumato.release.write.by_engine._EACH", 1 << 40)  # they would not fit
+    monkeypatch.setattr("sfumato.release.write.by_engine._ROW", 1 << 40)  # they would not fit
     there.save(tmp_path / "spark", format=form)
     assert written(tmp_path / "spark") == written(tmp_path / "duckdb")
     one, other = (

@@ -316,12 +316,12 @@ def _brought(
     label: str = "the table",
 ) -> Opened:
     check_names(table.schema.names, label)
-    others = left_out(table.schema.names, needed)
+    other_columns = left_out(table.schema.names, needed)
     if needed is not None:
         table = table.select([name for name in needed if name in table.schema.names])
     names = tuple(table.schema.names)
     frame = to_spark(session, table, [f"c{place}" for place in range(len(names))])
-    return Opened(frame, names, label, table.num_rows, others=others)
+    return Opened(frame, names, label, table.num_rows, others=other_columns)
 
 
 def _chosen(
@@ -343,8 +343,8 @@ def _chosen(
             # Texts that a collation holds for equal are different values.
             column = column.cast(re.sub(r" collate \w+", " collate UTF8_BINARY", kind))
         columns.append(column.alias(f"c{len(columns)}"))
-    others = left_out(names, needed)
-    return Opened(by_place.select(*columns), tuple(kept), label, others=others)
+    other_columns = left_out(names, needed)
+    return Opened(by_place.select(*columns), tuple(kept), label, others=other_columns)
 
 
 def _address(path: Path) -> str:

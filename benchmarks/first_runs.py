@@ -48,8 +48,7 @@ WARM = 1.5
 # Where the seconds go of commands that miss their goal, from profiles of them.
 IMPORTS = "about half a second are imports of Python, NumPy, Arrow and DuckDB"
 MISSED = {
-    "attack relative": "importing ArviZ's diagnostics, which import SciPy, takes .8 s, Numba and "
-    "what it loads before the first compiled function .9 s",
+    "attack relative": "Numba and what it loads before the first compiled function take .9 s",
     "init": "the draft is tried on 1,000 people by `best` within the time that --seconds gives",
     "price": "16 releases of 10,000 people are searched, .07 s each, and one after the other told",
 }

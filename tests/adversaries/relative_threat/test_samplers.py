@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.relative_threat.chains import geweke, judge_traces, weiss
+from sfumato.adversaries.relative_threat.convergence import geweke, judge_traces, weiss
 from tests.adversaries.relative_threat.tiny_releases import (
     bucketized,
     everyone,
@@ -242,13 +242,13 @@ def test_a_chain_that_stands_still_where_others_move_has_not_arrived() -> None:
     assert [float(one[0]) for one in judge_traces(constant)] == [1.0, np.inf, 0.0]
 
 
-def test_without_arviz_exact_works_and_sampling_says_what_to_install(monkeypatch) -> None:
-    monkeypatch.setitem(sys.modules, "arviz_stats", None)
-    monkeypatch.setitem(sys.modules, "arviz_stats.base", None)
-    groups = [(((0, 1), (0,)), [2, 1])]
-    assert sf.relative_threat(generalized(groups, SIZES, WIDTH)).status == "exact"
-    with pytest.raises(sf.MissingExtra, match=r"pip install 'sfumato\[bayes\]'"):
-        sf.relative_threat(wide(2_000))
+def test_sampling_needs_no_library_that_is_slow_to_load(monkeypatch) -> None:
+    for slow in ("arviz_stats", "scipy.stats", "scipy.special"):
+        monkeypatch.setitem(sys.modules, slow, None)
+    regions = sf.relative_threat(wide(500), checks=("geweke", "weiss"))
+    buckets = bucketized(dealt(np.random.default_rng(1), repeated=False), [3, 2], 3)
+    dealt_anew = sf.relative_threat(buckets, method="sample")
+    assert regions.status == dealt_anew.status == "converged"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.adversaries.relative_threat.chains import judge_traces, rhat_of
+from sfumato.adversaries.relative_threat.convergence import judge_traces, rhat_of
 from tests.adversaries.relative_threat.tiny_releases import bucketized, victim
 from tests.oracles.relative_oracle import Beliefs, Urns, bucket_worlds, enumerate_beliefs
 

@@ -10,6 +10,7 @@ Here too: how a bucketized release is laid out for the kernels.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -155,8 +156,6 @@ class BucketModel:
 
     @cached_property
     def weight_table(self) -> WeightTable:
-        from scipy.special import gammaln  # type: ignore[import-untyped]
-
         place = self.layout.place.ravel()
         listed = np.bincount(place, minlength=len(self.start))[:: self.width]
         most = np.minimum(listed[:, None], self.people.astype(np.int64)).ravel()
@@ -165,7 +164,8 @@ class BucketModel:
         np.maximum.at(longest, number, most + 1)
         begins = offsets_of(longest)
         weights = np.repeat(betas, longest) + run_places(np.zeros_like(longest), longest)
-        return WeightTable(begins[number], weights, gammaln(weights))
+        logs = np.array([*map(math.lgamma, weights.tolist())])
+        return WeightTable(begins[number], weights, logs)
 
     def ladder(self, powers: Floats, has: Ints, seed: Sequence[int]) -> PowerLadder:
         """A replica on every rung, which deals as its row of `has` says."""

@@ -5,7 +5,8 @@ everything before it counts as warm-up. So no start-up bias stays, at most twice
 are made, and the same seed gives the same result on any machine. Where seconds are limited, a stage
 that at the pace of the last would end more than a tenth too late is not begun.
 
-Whether chains agree is told by library diagnostics, and on request by the paper's own.
+Whether chains agree is told by R-hat and effective draws, and on request by the paper's own checks
+(`convergence`).
 """
 
 from __future__ import annotations
@@ -16,22 +17,15 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.errors import InputError, MissingExtra
+from sfumato.adversaries.relative_threat.convergence import geweke, judge_traces, weiss
+from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints
 from sfumato.progress import Ticker
-
-# Have the chains converged? Library diagnostics, and on request the paper's own.
-#
-# Rank-normalised R-hat, effective sample size and Monte Carlo error are ArviZ's (Vehtari, Gelman,
-# Simpson, Carpenter, Buerkner 2021). On request, as Boreale, Corradi and Viscardi do: Geweke's
-# comparison of the beginning of a chain with its end, for parameters; and Weiss's chi-square of
-# parts of a chain against the whole, adjusted for autocorrelation, for the value a row takes
-# (Weiss 2013; Deonovic and Smith 2017).
 
 RHAT, ESS, CHAINS, SWEEPS = 1.01, 400.0, 4, 32_000
 FEW_RUNGS = 16  # of a ladder on which round trips take little
@@ -82,110 +76,6 @@ class Diagnostics:
     weiss: float | None = None
     tempering: Tempering | None = None
     reason: str = ""
-
-
-def statistics() -> Any:
-    """ArviZ's statistics on arrays, or the line that installs them."""
-    try:
-        from arviz_stats.base import array_stats  # type: ignore[attr-defined]
-    except ImportError:
-        raise MissingExtra(
-            "this release must be sampled, and sampling is not trusted without diagnostics: "
-            "pip install 'sfumato[bayes]'"
-        ) from None
-    return array_stats
-
-
-def judge_traces(traces: Floats) -> tuple[Floats, Floats, Floats]:
-    """R-hat, effective sample size and Monte Carlo error of each trace (chains, draws, traces).
-
-    What never moves in any chain, to the same figure, is known exactly: R-hat 1, no error.
-    """
-    stats = statistics()
-    many = traces.shape[2]
-    rhat, ess, mcse = rhat_of(traces), np.full(many, np.inf), np.zeros(many)
-    unknown = ~np.isfinite(traces).all(axis=(0, 1))
-    ess[unknown], mcse[unknown] = 0.0, np.inf
-    moving = _moving(traces)
-    if len(moving):
-        moved = traces[:, :, moving]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            bulk = stats.ess(moved, chain_axis=0, draw_axis=1, method="bulk")
-            mean = stats.ess(moved, chain_axis=0, draw_axis=1, method="mean")
-            # ArviZ's own error of a mean, which would count the effective draws once more.
-            mcse[moving] = moved.std(axis=(0, 1), ddof=1) / np.sqrt(mean)
-        ess[moving] = np.nan_to_num(np.fmin(bulk, mean), nan=0.0)
-    return rhat, ess, mcse
-
-
-def rhat_of(traces: Floats) -> Floats:
-    """R-hat of each trace alone."""
-    rhat, moving = np.ones(traces.shape[2]), _moving(traces)
-    rhat[~np.isfinite(traces).all(axis=(0, 1))] = np.inf  # nothing is known of what is no number
-    if len(moving):
-        moved = traces[:, :, moving]
-        # A chain that stands still where others move has not arrived.
-        stuck = (moved.max(axis=1) - moved.min(axis=1) <= 1e-12).any(axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            figures = statistics().rhat(moved, chain_axis=0, draw_axis=1)
-        rhat[moving] = np.where(stuck | np.isnan(figures), np.inf, figures)
-    return rhat
-
-
-def _moving(traces: Floats) -> Ints:
-    return np.flatnonzero(traces.max(axis=(0, 1)) - traces.min(axis=(0, 1)) > 1e-12)
-
-
-def geweke(traces: Floats, first: float = 0.1, last: float = 0.5) -> Floats:
-    """Geweke's z: the mean of the beginning against that of the end, of each chain and trace.
-
-    Standard errors account for autocorrelation through the effective sample size.
-    """
-    stats = statistics()
-    draws = traces.shape[1]
-    z = np.zeros((len(traces), traces.shape[2]))
-    windows = (traces[:, : max(int(first * draws), 4)], traces[:, draws - int(last * draws) :])
-    for chain in range(len(traces)):
-        means, variance = [], np.zeros(traces.shape[2])
-        for window in windows:
-            trace = window[chain][None]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                error = stats.mcse(trace, chain_axis=0, draw_axis=1, method="mean")
-            means.append(trace.mean(axis=(0, 1)))
-            variance = variance + np.where(np.isnan(error), 0.0, error) ** 2
-        gap = means[0] - means[1]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            z[chain] = np.where(
-                variance > 0, gap / np.sqrt(variance), np.where(gap == 0, 0, np.inf)
-            )
-    return z
-
-
-def weiss(draws: npt.NDArray[np.int64], parts: int = 5) -> float:
-    """The p-value that parts of a categorical chain have one distribution, by Weiss's procedure.
-
-    The chi-square of parts against the whole, divided by (1 + kappa) / (1 - kappa), where kappa is
-    Cohen's agreement of a draw with the next: exact for a chain that repeats its last value or
-    draws a new one. Agreement over longer stretches is what a drift would make, and is not allowed
-    for.
-    """
-    from scipy.stats import chi2  # type: ignore[import-untyped]
-
-    many = len(draws) // parts
-    categories, coded = np.unique(draws[: many * parts], return_inverse=True)
-    size = len(categories)
-    if size < 2 or many < 2:
-        return 1.0
-    whole = np.bincount(coded, minlength=size) / len(coded)
-    table = np.array(
-        [np.bincount(part, minlength=size) for part in coded.reshape(parts, many)], dtype=float
-    )
-    statistic = float((((table - many * whole) ** 2) / (many * whole)).sum())
-    agree_by_chance = float((whole**2).sum())
-    repeated = float((coded[1:] == coded[:-1]).mean())
-    kappa = max((repeated - agree_by_chance) / (1 - agree_by_chance), 0.0)
-    inflation = (1 + kappa) / max(1 - kappa, 1e-12)
-    return float(chi2.sf(statistic / inflation, (parts - 1) * (size - 1)))
 
 
 FIRST = 250  # sweeps of the first stage
@@ -308,7 +198,6 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int, given_up: float = math.i
     Chains whose R-hat is above `given_up` after some stages are left: there is another way. A
     sampler that is out of time is judged by the stage before; `StageTooLong` where there is none.
     """
-    statistics()  # says at once if the library is missing
     start = time.monotonic()
     rng = np.random.default_rng([seed, 7])
     shuffled = rng.permutation(sampler.pool)

@@ -28,10 +28,10 @@ from sfumato.adversaries.relative_threat.chains import (
     StageClock,
     Tempering,
     keepable,
-    rhat_of,
     side_by_side,
 )
 from sfumato.adversaries.relative_threat.columns import RegionColumn
+from sfumato.adversaries.relative_threat.convergence import rhat_of
 from sfumato.adversaries.relative_threat.model import (
     Model,
     Posterior,

@@ -51,9 +51,9 @@ from sfumato.adversaries.relative_threat.chains import (
     StageClock,
     Tempering,
     keepable,
-    rhat_of,
     side_by_side,
 )
+from sfumato.adversaries.relative_threat.convergence import rhat_of
 from sfumato.adversaries.relative_threat.samplers import BucketChains, StageRecord
 from sfumato.numbers import Floats, Ints
 

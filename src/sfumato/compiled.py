@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from numba.core.event import Listener, register
 
-from sfumato.progress import compiling
+from sfumato.progress import compiler_works, compiling
 
 Int = int | np.int64  # what compiled code counts with
 Array = npt.NDArray[Any]
@@ -38,7 +38,18 @@ class _CompilationListener(Listener):
         compiling(-1)
 
 
+class _CompilerLockListener(Listener):
+    """Whoever has only so many seconds is not charged for it."""
+
+    def on_start(self, event: object) -> None:
+        compiler_works(1)
+
+    def on_end(self, event: object) -> None:
+        compiler_works(-1)
+
+
 register("numba:compile", _CompilationListener())  # type: ignore[no-untyped-call]
+register("numba:compiler_lock", _CompilerLockListener())  # type: ignore[no-untyped-call]
 
 
 def _compiled(function: Compiled, **settings: bool) -> Compiled:

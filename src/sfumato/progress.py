@@ -168,6 +168,47 @@ def compiling(more: int) -> None:
     _line.compiling(more)
 
 
+class _CompilerClock:
+    """Runs while code is compiled, or loaded that had been, in whatever thread."""
+
+    def __init__(self) -> None:
+        self._done, self._begun, self._depth = 0.0, 0.0, 0
+        self._counting = threading.Lock()
+
+    def turn(self, more: int) -> None:
+        with self._counting:
+            if self._depth == 0:
+                self._begun = time.monotonic()
+            self._depth += more
+            if self._depth == 0:
+                self._done += time.monotonic() - self._begun
+
+    @property
+    def seconds(self) -> float:
+        with self._counting:
+            return self._done + (time.monotonic() - self._begun if self._depth else 0.0)
+
+
+_compiler_clock = _CompilerClock()
+
+
+def compiler_works(more: int) -> None:
+    """A thread begins (1) or ends (-1) to compile, or to load what was compiled."""
+    _compiler_clock.turn(more)
+
+
+class Compiling:
+    """How long the compiler has worked since this was made. Asking loads no compiler."""
+
+    def __init__(self) -> None:
+        self._before = _compiler_clock.seconds
+
+    @property
+    def seconds(self) -> float:
+        """Until now."""
+        return _compiler_clock.seconds - self._before
+
+
 def heard(listener: Listener) -> AbstractContextManager[None]:
     """Within, the listener is told of every phase that begins."""
     return _line.heard(listener)

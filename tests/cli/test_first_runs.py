@@ -33,7 +33,7 @@ k = 3
 kind = "t-closeness"
 t = 0.5
 """
-HEAVY = ("numba", "pandas", "scipy", "polars", "plotly")
+HEAVY = ("numba", "pandas", "scipy", "scipy.linalg", "polars", "plotly")
 PROGRAM = f"""
 import atexit, sys
 tell = lambda: print("loaded:", *(name for name in {HEAVY} if name in sys.modules), file=sys.stderr)
@@ -65,6 +65,10 @@ def test_a_small_table_is_anonymized_and_judged_without_the_compiler(tmp_path: P
     # Its page carries Plotly's own code.
     assert loaded("anonymize", rows, "--policy", policy, "--out", out) in ([], ["plotly"])
     assert loaded("audit", out, "--policy", policy) == []
+    assert loaded("price", rows, "--policy", policy) == []
+    # Numba asks for SciPy, and would for its linear algebra, which no compiled function here needs.
+    attack = ("attack", "intersect", out, out, "--targets", rows, "--policy", policy)
+    assert loaded(*attack) == ["numba", "scipy"]
 
 
 @cache

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from math import inf, isfinite, nan
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import pyarrow as pa
 
@@ -35,7 +35,7 @@ from sfumato.criteria.differential_privacy import DifferentialPrivacy
 from sfumato.criteria.diversity import DistinctDiversity
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.errors import NoSafeRelease, PolicyError, ResourceError, SfumatoError, quoted
-from sfumato.progress import OutOfTime, TimeBar, time_limit
+from sfumato.progress import Compiling, OutOfTime, TimeBar, time_limit
 from sfumato.release.made import DistanceUnits, Findings, MadeHere
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
@@ -43,15 +43,12 @@ from sfumato.table import read
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
 
-if TYPE_CHECKING:
-    from sfumato.anonymizers.deal.ground import Compiling
-
 Scheme = Literal["generalized", "bucketized", "microaggregated", "blanked"]
 SCHEMES: tuple[Scheme, ...] = ("generalized", "bucketized", "microaggregated", "blanked")
 Outcome = Literal["chosen", "holds", "refused", "does not apply", "stopped", "not begun"]
 
 _SPARED = 0.6  # of the time is for dealing, which gains most
-_FEW = 100  # people: so few are not dealt, whose first time is spent on compiling
+FEW = 100  # people: so few are not dealt, whose first time is spent on compiling
 _INTERRUPTED = "you interrupted the search"
 _TIME_OVER = "the time was over"
 
@@ -198,11 +195,8 @@ class Best(Anonymizer):
         return "" if "generalized" in self.schemes else super().refuses_rows()
 
     def run(self, task: Task) -> Release:
-        from sfumato.anonymizers.deal.ground import Compiling
-
-        compiling = Compiling()
-        with TimeBar("searching", self.seconds) as bar, compiling.listening():
-            contest = _Contest(task, bar, self.seconds, compiling)
+        with TimeBar("searching", self.seconds) as bar:
+            contest = _Contest(task, bar, self.seconds)
             for way in self._ways(task):
                 contest.enter(way)
             return contest.result()
@@ -246,7 +240,7 @@ class _Contest:
     task: Task
     bar: TimeBar
     seconds: float
-    compiling: Compiling
+    compiling: Compiling = field(default_factory=Compiling)
     began: float = field(default_factory=time.monotonic)
     attempts: list[Attempt] = field(default_factory=list)
     best: Release | None = None
@@ -261,7 +255,7 @@ class _Contest:
 
     @property
     def _few(self) -> bool:
-        return self.task.table.counts.memberships < _FEW
+        return self.task.table.counts.memberships < FEW
 
     @property
     def spared(self) -> float:
@@ -318,7 +312,7 @@ class _Contest:
         if self.task.table.schema.rows == "unlinked" and (why := way.anonymizer.refuses_rows()):
             return f"rows are published one by one, which {why}"
         if deals and self._few:
-            return f"there are fewer than {_FEW} people"
+            return f"there are fewer than {FEW} people"
         if self.best is None:
             return self._hopeless()
         winner = self.attempts[self.leader]

@@ -171,6 +171,7 @@ def reads(*subjects: Subject, but: str = "") -> Callable[[Command], Command]:
         @functools.wraps(command)
         def run(**given: Any) -> None:
             _spare_pandas()
+            _spare_linear_algebra()
             options = {parameter.name: given.pop(parameter.name) for parameter in shared}
             options |= {
                 name: by_column(words) for name, words in options.items() if isinstance(words, list)
@@ -211,6 +212,25 @@ def _spare_pandas() -> None:
             pa.array([])
         finally:
             sys.meta_path.remove(_NoPandas)
+
+
+class _NoLinearAlgebra:
+    """Finds that SciPy has none while Numba asks, as `sys.meta_path` asks."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> None:
+        if name == "scipy.linalg":
+            asking = sys.modules.get("numba.np.arraymath")
+            if asking is not None and not hasattr(asking, "_HAVE_BLAS"):
+                raise ModuleNotFoundError("linear algebra is not looked for", name=name)
+
+
+def _spare_linear_algebra() -> None:
+    """Keep Numba from loading SciPy's linear algebra before the first compiled function, to see
+    whether compiled code may multiply matrices, as ours does not. Whoever else needs it loads it.
+    """
+    if OWN_PROCESS and "numba.np.arraymath" not in sys.modules:
+        sys.meta_path.insert(0, _NoLinearAlgebra)
 
 
 def _parameter(option: Any) -> inspect.Parameter:

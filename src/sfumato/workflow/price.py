@@ -30,7 +30,7 @@ from sfumato.criteria.base import parameter
 from sfumato.errors import InputError, NoSafeRelease, SfumatoError, expect
 from sfumato.numbers import Codes, Ints, offsets_of, rows_of
 from sfumato.policy.model import Policy
-from sfumato.progress import OutOfTime, Ticker, phase, time_limit
+from sfumato.progress import Compiling, OutOfTime, Ticker, phase, time_limit
 from sfumato.release.build import build_release
 from sfumato.release.description import Regions
 from sfumato.release.made import MadeHere, Placement
@@ -257,8 +257,6 @@ class _Bench:
 
     def search(self, change: Change | None, seconds: float = math.inf) -> _Tried:
         """The cost of the best release found after a change; None: by the policy as it is."""
-        from sfumato.anonymizers.deal.ground import Compiling
-
         began, compiling = monotonic(), Compiling()
 
         def took() -> float:
@@ -268,7 +266,7 @@ class _Bench:
             return seconds - took()
 
         try:
-            with compiling.listening(), time_limit(left):
+            with time_limit(left):
                 release = self._release(change)
             found = self._measured(release)
         except OutOfTime:

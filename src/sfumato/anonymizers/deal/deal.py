@@ -154,9 +154,7 @@ class Deal(Anonymizer):
         from sfumato.anonymizers.deal.large import deal_by_cells
 
         def run(_: Counts) -> Release:
-            clock = Clock(self.seconds, self.sweeps)
-            with clock.compiling.listening():
-                return self._run(task, clock)
+            return self._run(task, Clock(self.seconds, self.sweeps))
 
         stored = partial(deal_by_cells, self, task)
         return task.table.counts.either(in_memory=run, stored=stored)

@@ -8,17 +8,14 @@ be suppressed, trees also start without those around whom groups must be largest
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import pairwise, product
-from threading import Lock
 
 import numba as nb
 import numpy as np
-from numba.core.event import Listener, install_listener
 
 from sfumato.anonymizers.deal.black_box import BlackBox, counts_of
 from sfumato.anonymizers.deal.cut_tree import THETAS, cut_tree, sort_by_place, weigh
@@ -27,6 +24,7 @@ from sfumato.anonymizers.deal.people import Dealt
 from sfumato.anonymizers.deal.rules import Rules, holds
 from sfumato.anonymizers.deal.state import SOFT, soften, state_of
 from sfumato.numbers import Bools, Codes, Floats, Ints
+from sfumato.progress import Compiling
 
 # Shares of their room that criteria are tightened to, one after another, and the order that decides
 # ties in the tree: which of them leads furthest differs from criterion to criterion.
@@ -45,37 +43,6 @@ _MANY = 300_000  # of so many people half as many orders are enough, and memory 
 _PORTION = 2_000  # people whose pairs of groups are cut anew by one thread at a time
 
 
-class Compiling(Listener):
-    """Hears how long kernels were compiled, or loaded that had been, in whatever thread."""
-
-    def __init__(self) -> None:
-        self._done, self._begun, self._depth = 0.0, 0.0, 0
-        self._counting = Lock()
-
-    @contextmanager
-    def listening(self) -> Iterator[None]:
-        with install_listener("numba:compiler_lock", self):
-            yield
-
-    def on_start(self, event: object) -> None:
-        with self._counting:
-            if self._depth == 0:
-                self._begun = time.monotonic()
-            self._depth += 1
-
-    def on_end(self, event: object) -> None:
-        with self._counting:
-            self._depth -= 1
-            if self._depth == 0:
-                self._done += time.monotonic() - self._begun
-
-    @property
-    def seconds(self) -> float:
-        """Until now."""
-        with self._counting:
-            return self._done + (time.monotonic() - self._begun if self._depth else 0.0)
-
-
 @dataclass
 class Clock:
     """How much may be done: by the clock, or by the number of sweeps whatever the clock says.
@@ -86,7 +53,7 @@ class Clock:
 
     seconds: float
     sweeps: int | None = None
-    compiling: Compiling = field(default_factory=lambda: Compiling())
+    compiling: Compiling = field(default_factory=Compiling)
     started: float = field(default_factory=time.monotonic)
     interrupted: bool = False
     stop: Bools = field(default_factory=lambda: np.zeros(1, dtype=np.bool_))

@@ -84,8 +84,8 @@ format: install  ## Format the code.
 attack: install  ## Attack the tool itself: hostile files, policies, manifests, ledgers, calls (minutes).
 	$(BIN)/python -m tests.attack
 
-evidence: install  ## Write docs/evidence.md: the five papers, print beside ours (SFUMATO_DATA names the data folder; minutes).
-	$(BIN)/sfumato reproduce all --long --markdown docs/evidence.md --force > /dev/null
+evidence: install  ## Write docs/evidence.md: the five papers, print beside ours (SFUMATO_DATA names the data folder; a quarter of an hour).
+	$(BIN)/sfumato reproduce all --long --memory 2GB --markdown docs/evidence.md --force > /dev/null
 
 docs: $(VENV)/.docs  ## Build the site into site/; a link that leads nowhere is an error.
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

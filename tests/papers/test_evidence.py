@@ -25,6 +25,7 @@ from sfumato.papers.evidence import (
     unprinted,
 )
 from sfumato.papers.realistic_claims import without_acs
+from sfumato.papers.skyline import ScaleUp, _fig_8
 from sfumato.report.text import plain_text
 
 PAGE = Path(__file__).parents[2] / "docs" / "evidence.md"
@@ -139,3 +140,42 @@ def test_less_and_more_are_not_asked_for_together() -> None:
         RunSettings(quick=True, long=True)
     with pytest.raises(InputError, match="lots"):
         RunSettings(memory="lots")
+
+
+def test_large_tables_are_asked_for_with_the_memory_they_may_take() -> None:
+    assert RunSettings(memory="2GB").people == 10_000_000
+    assert RunSettings(memory="2GB", people=100_000_000, long=True).people == 100_000_000
+    with pytest.raises(InputError, match="need a memory"):
+        RunSettings(people=30_000_000)
+    with pytest.raises(InputError, match="10,000,000 or more"):
+        RunSettings(memory="2GB", people=1_000_000)
+
+
+def test_the_page_tells_of_fig_8_what_was_run_and_how_to_run_the_rest() -> None:
+    def row(people: int, stored: bool) -> ScaleUp:
+        return ScaleUp(people, "k-anonymity 1,002", 1.5, 7, stored)
+
+    small, large = [row(100_000, False), row(1_000_000, False)], row(10_000_000, True)
+    alone, rest = _fig_8(small, RunSettings())
+    assert alone.item == "Fig. 8, k-anonymity 1,002, 1,000,000 people"
+    assert (rest.outcome, rest.item) == ("not run", "Fig. 8, 10, 30, 100 million people")
+    assert rest.because.endswith("reproduce skyline --memory 2GB --people 100000000")
+    million, stored, rest = _fig_8([*small, large], RunSettings(memory="1GB"))
+    assert (million.measured, stored.measured) == ("1.5 s, 7 groups", "1.5 s, 7 groups, in 1GB")
+    assert rest.item == "Fig. 8, 30, 100 million people"
+    whole = [*small, large, row(30_000_000, True), row(100_000_000, True)]
+    told = _fig_8(whole, RunSettings(memory="2GB", people=100_000_000))
+    assert [line.outcome for line in told] == ["no print at hand"] * 4
+
+
+def test_what_print_is_not_at_hand_is_told_in_a_line() -> None:
+    rows = [unprinted(f"Fig. 8, {size}", "1 s", "the seconds are not at hand") for size in range(3)]
+    rows.append(unprinted("Table 5", "17", "the other rows are not at hand"))
+    paper = Reproduction("skyline", "Title", "", "These stand in.", (*rows, beside("a", "1", 1)))
+    told = (
+        "Without print at hand: the seconds are not at hand (rows: 3); "
+        "the other rows are not at hand (rows: 1)."
+    )
+    assert paper.without_print == told
+    assert told in evidence_page([paper]).to_markdown()
+    assert Reproduction("skyline", "Title", "", "", (beside("a", "1", 1),)).without_print == ""

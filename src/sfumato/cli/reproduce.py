@@ -9,7 +9,7 @@ import typer
 
 from sfumato.cli.options import AsJson, Verbose
 from sfumato.cli.show import say
-from sfumato.papers import ALL, PAPERS
+from sfumato.papers import ALL, PAPERS, SMALLEST_STORED
 
 
 def reproduce(
@@ -32,11 +32,15 @@ def reproduce(
     ] = None,
     seed: Annotated[int, typer.Option(help="Seed of all chance.")] = 0,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller experiments.")] = False,
-    long: Annotated[bool, typer.Option("--long", help="Also what takes minutes or hours.")] = False,
+    long: Annotated[bool, typer.Option("--long", help="Also what takes minutes.")] = False,
     memory: Annotated[
         str | None,
         typer.Option(help="Skyline, Fig. 8: 10 million people from a file, in this much memory."),
     ] = None,
+    people: Annotated[
+        int,
+        typer.Option(help="With --memory: up to so many people; 30000000 or 100000000 take long."),
+    ] = SMALLEST_STORED,
     markdown: Annotated[
         Path | None, typer.Option(help="Write it all as Markdown, too.", show_default=False)
     ] = None,
@@ -59,7 +63,7 @@ def reproduce(
         check_new_folder(out, force=force, kind=RESULTS)
     if markdown is not None:
         check_new_file(markdown, force=force)
-    document = run(paper, data, seed=seed, quick=quick, long=long, memory=memory)
+    document = run(paper, data, seed=seed, quick=quick, long=long, memory=memory, people=people)
     if out is not None:
         document.save(out, force=force)
     if markdown is not None:

@@ -28,26 +28,35 @@ PAPERS = {
     "leakage": "distribution and entropy leakage: examples, measures, releases of Adult",
 }
 ALL = "all"  # print beside ours of every paper, on one page
+SMALLEST_STORED = 10_000_000  # people of the smallest table that is kept on disk
 
 
 @dataclass(frozen=True)
 class RunSettings:
     """How much is run: `quick` on less data or fewer settings, `long` also what takes minutes.
 
-    `memory` is what a table of ten million people may take (Fig. 8 of the skyline paper); without
-    it that is not run.
+    `memory` is what a table of ten million people may take (Fig. 8 of the skyline paper), or of up
+    to `people`; without it none of that size is run.
     """
 
     seed: int = 0
     quick: bool = False
     long: bool = False
     memory: str | None = None
+    people: int = SMALLEST_STORED
 
     def __post_init__(self) -> None:
         if self.quick and (self.long or self.memory):
             raise InputError("quick is about less, long and memory about more; choose one")
         if self.memory is not None:
             in_bytes(self.memory)  # refused before anything runs
+        if self.people < SMALLEST_STORED:
+            raise InputError(
+                f"people = {self.people:,}: smaller tables are always run; ask for "
+                f"{SMALLEST_STORED:,} or more"
+            )
+        if self.people > SMALLEST_STORED and self.memory is None:
+            raise InputError(f"{self.people:,} people need a memory, such as 2GB")
 
 
 def check_paper(paper: str) -> None:
@@ -66,6 +75,7 @@ def reproduce(
     quick: bool = False,
     long: bool = False,
     memory: str | None = None,
+    people: int = SMALLEST_STORED,
 ) -> Document:
     """Run one paper's experiments, or gather the evidence of all of them."""
     from sfumato.papers.evidence import evidence_page
@@ -73,7 +83,7 @@ def reproduce(
     check_paper(paper)
     if data is not None and not data.is_dir():
         raise InputError(f"{data} is no folder; give the one that holds adult/ and acs2019/")
-    settings = RunSettings(seed, quick, long, memory)
+    settings = RunSettings(seed, quick, long, memory, people)
     if paper == ALL:
         return evidence_page(run_paper(name, data, settings) for name in PAPERS)
     return run_paper(paper, data, settings).document

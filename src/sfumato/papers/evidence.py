@@ -191,6 +191,13 @@ class Reproduction:
         )
         return f"Of {len(self.evidence)} rows: {many}."
 
+    @property
+    def without_print(self) -> str:
+        """In a line, why some rows have nothing printed beside them."""
+        reasons = Counter(row.because for row in self.evidence if row.outcome == "no print at hand")
+        told = "; ".join(f"{because} (rows: {rows})" for because, rows in reasons.items())
+        return f"Without print at hand: {told}." if told else ""
+
     def brief_sheet(self) -> Sheet:
         """What differs first, without reasons."""
         order = ("differs", "not run")
@@ -222,7 +229,11 @@ def evidence_page(reproductions: Iterable[Reproduction]) -> Document:
     sections = (
         Section("At a glance", tables=(glance,)),
         *(
-            Section(f"{paper.name}: {paper.title}", paper.stands_in, (paper.sheet(),))
+            Section(
+                f"{paper.name}: {paper.title}",
+                f"{paper.stands_in} {paper.without_print}".strip(),
+                (paper.sheet(),),
+            )
             for paper in papers
         ),
     )

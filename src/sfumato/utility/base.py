@@ -70,10 +70,10 @@ class Remembered(Generic[Known]):
 
     def of(self, *about: object, make: Callable[[], Known]) -> Known:
         """What `make` gives for these very objects (the same objects, not equal ones)."""
-        same = len(about) == len(self._about) and all(
-            one is other for one, other in zip(about, self._about, strict=True)
+        unchanged = len(about) == len(self._about) and all(
+            now is before for now, before in zip(about, self._about, strict=True)
         )
-        if not same or self._known is None:
+        if not unchanged or self._known is None:
             self._known = make()
             self._about = about
         return self._known

@@ -69,7 +69,7 @@ class Lessons:
 def target_of(counts: Counts, name: str) -> LearningTarget:
     """The column of this name as a target; a quasi-identifier is no feature of itself."""
     names = [domain.name for domain in counts.quasi]
-    features = tuple(column for column, other in enumerate(names) if other != name)
+    features = tuple(column for column, feature in enumerate(names) if feature != name)
     if name in names:
         column = names.index(name)
         codes = counts.codes[column].astype(np.int64)
@@ -183,14 +183,14 @@ def _bucket_lessons(
     number, first = view.tuples.group_of
     size = np.bincount(pieces.groups, weights=pieces.n, minlength=len(view.sizes))
     listed = tally(pieces.groups, number[pieces.tuples], pieces.n, len(first))
-    held = tally(pieces.groups, target.of_tuple[pieces.tuples], pieces.n, target.classes)
-    begin = np.searchsorted(held.groups, listed.groups, "left")
-    length = np.searchsorted(held.groups, listed.groups, "right") - begin
+    values = tally(pieces.groups, target.of_tuple[pieces.tuples], pieces.n, target.classes)
+    begin = np.searchsorted(values.groups, listed.groups, "left")
+    length = np.searchsorted(values.groups, listed.groups, "right") - begin
     bucket = np.repeat(np.arange(len(length)), length)
-    other = run_places(begin, length)
-    people = listed.n[bucket] * held.n[other] / size[listed.groups[bucket]]
+    value_at = run_places(begin, length)
+    people = listed.n[bucket] * values.n[value_at] / size[listed.groups[bucket]]
     keys, place = np.unique(
-        listed.values[bucket] * target.classes + held.values[other], return_inverse=True
+        listed.values[bucket] * target.classes + values.values[value_at], return_inverse=True
     )
     combination, value = np.divmod(keys, target.classes)
     summed = np.bincount(place, weights=people, minlength=len(keys)).astype(np.float64)
@@ -305,8 +305,8 @@ class Classification(Utility):
         chance = np.random.default_rng(self.seed)
         if people >= _MANY:
             return chance.binomial(n, self.test)
-        held = min(max(1, round(self.test * people)), people - 1)
-        return chance.multivariate_hypergeometric(n, held, method="marginals")
+        left_out = min(max(1, round(self.test * people)), people - 1)
+        return chance.multivariate_hypergeometric(n, left_out, method="marginals")
 
     def _named(self, counts: Counts) -> str:
         names = [domain.name for domain in counts.quasi]

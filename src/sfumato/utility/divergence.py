@@ -89,9 +89,10 @@ def _by_parts(view: View) -> float:
         expected = np.full(len(cells.value), _spread_over_all(view, cells))
         first = np.searchsorted(cells.combination, np.arange(int(cells.combination[-1]) + 2))
         codes = cells.codes[:, first[:-1]]
-        for who, at in tree.pairs(codes):
-            length = first[who + 1] - first[who]  # every value of a combination that fits a place
-            cell, there = run_places(first[who], length), np.repeat(at, length)
+        for combination, at in tree.pairs(codes):
+            # Every value of a combination that fits a place.
+            length = first[combination + 1] - first[combination]
+            cell, there = run_places(first[combination], length), np.repeat(at, length)
             place = np.repeat(np.arange(len(cell)), many[there])
             group = order[run_places(begins[there], many[there])]
             given = view.tally.look_up(group, cells.value[cell[place]]) / volumes[group]

@@ -117,8 +117,8 @@ class QueryError(Utility):
         queries = []
         for _ in range(self.queries):
             columns = chance.choice(len(counts.quasi), restricted, replace=False)
-            wanted = {int(c): _some(counts.quasi[c], share, chance) for c in np.sort(columns)}
-            values = None if attribute is None else _some(attribute.domain, share, chance)
+            wanted = {int(c): _drawn(counts.quasi[c], share, chance) for c in np.sort(columns)}
+            values = None if attribute is None else _drawn(attribute.domain, share, chance)
             codes = None if attribute is None or values is None else _having_any(attribute, values)
             queries.append(Query(wanted, values, codes))
         truth = np.zeros(len(queries))
@@ -127,7 +127,7 @@ class QueryError(Utility):
         return Workload(tuple(queries), truth)
 
 
-def _some(domain: Domain, share: float, chance: np.random.Generator) -> Bools:
+def _drawn(domain: Domain, share: float, chance: np.random.Generator) -> Bools:
     """A random run of an ordered domain, or a random subset of one without order."""
     wanted = np.zeros(len(domain), dtype=bool)
     present = domain.placed
@@ -144,8 +144,8 @@ def _having_any(attribute: Attribute, wanted: Bools) -> Bools:
     """The codes of a sensitive attribute that have a wanted value; of sets, those with any."""
     if attribute.sets is None:
         return wanted
-    held: Bools = sums_by_row(wanted[attribute.sets.members], attribute.sets.offsets) > 0
-    return held
+    having: Bools = sums_by_row(wanted[attribute.sets.members], attribute.sets.offsets) > 0
+    return having
 
 
 def _truths(counts: Counts, queries: Sequence[Query]) -> Floats:
@@ -214,12 +214,12 @@ def answer_spread(view: View, work: Workload) -> Floats:
         range(0, len(view.sizes), _GROUPS), range(0, len(work.queries), _QUERIES)
     ):
         block = slice(start, min(start + _GROUPS, len(view.sizes)))
-        shown = view.regions.codes[:, block]
+        codes = view.regions.codes[:, block]
         asked = work.queries[first : first + _QUERIES]
         for place, having in enumerate(_having_wanted(view, asked, block), first):
-            inside = np.ones(shown.shape[1])
+            inside = np.ones(codes.shape[1])
             for column, share in wanted[place]:
-                inside *= share.take(shown[column])
+                inside *= share.take(codes[column])
             answers[place] += dot(inside, having)
     return answers
 

@@ -70,12 +70,12 @@ def _of_places(domain: Domain, parts: Sequence[Region], own: Ints, part: Ints, n
         places[len(domain) - domain.has_null :] = np.nan
     else:
         places = domain.numbers()
-    shown = np.array([_place(domain, region) for region in parts])[part]
+    published = np.array([_place(domain, region) for region in parts])[part]
     have = places[own]
-    both = ~np.isnan(have) & ~np.isnan(shown)
-    alone = int(n[np.isnan(have) != np.isnan(shown)].sum())
+    placed = ~np.isnan(have) & ~np.isnan(published)
+    alone = int(n[np.isnan(have) != np.isnan(published)].sum())
     variance = _variance(have, n)
-    apart = float(((have - shown)[both] ** 2) @ n[both]) / variance if variance else 0.0
+    apart = float(((have - published)[placed] ** 2) @ n[placed]) / variance if variance else 0.0
     return (apart + alone) / int(n.sum())
 
 
@@ -92,9 +92,9 @@ def _of_categories(
     domain: Domain, parts: Sequence[Region], own: Ints, part: Ints, n: Ints
 ) -> float:
     """Who is shown another category, of those who would be if all were shown the commonest."""
-    shown = np.array([domain.code(_value(region)) for region in parts])[part]
-    others = int(n.sum()) - int(np.bincount(own, weights=n).max())
-    return min(1.0, int(n[own != shown].sum()) / others) if others else 0.0
+    published = np.array([domain.code(_value(region)) for region in parts])[part]
+    uncommon = int(n.sum()) - int(np.bincount(own, weights=n).max())
+    return min(1.0, int(n[own != published].sum()) / uncommon) if uncommon else 0.0
 
 
 def _value(region: Region) -> Value:

@@ -94,10 +94,10 @@ class Use:
         judged = (*quasi, *sensitive)
         named = [("queries", column) for query in self.queries for column in query]
         named += [] if self.target is None else [("target", self.target)]
-        for what, column in named:
+        for key, column in named:
             if column not in judged:
                 raise PolicyError(
-                    f"use: {what}: {quoted(column)} is neither quasi nor sensitive; "
+                    f"use: {key}: {quoted(column)} is neither quasi nor sensitive; "
                     f"{did_you_mean(column, judged)}"
                 )
 
@@ -149,18 +149,18 @@ def informations(counts: Counts, target: str) -> Floats:
     """The mutual information, in nats, of each quasi-identifier and a target; 0 for itself."""
     learnt = target_of(counts, target)
     people = counts.n.astype(np.float64)
-    found = np.zeros(len(counts.quasi))
+    nats = np.zeros(len(counts.quasi))
     for column in learnt.features:
         codes = counts.codes[column].astype(np.int64)
         alone = [np.bincount(codes, people), np.bincount(learnt.of_tuple, people)]
         pairs, place = np.unique(codes * learnt.classes + learnt.of_tuple, return_inverse=True)
-        both = np.bincount(place.reshape(-1), people, minlength=len(pairs))
-        cells = [counts[counts > 0].astype(np.float64) for counts in (*alone, both)]
+        joint = np.bincount(place.reshape(-1), people, minlength=len(pairs))
+        cells = [counts[counts > 0].astype(np.float64) for counts in (*alone, joint)]
         of_column, of_target, together = (_entropy(cell) for cell in cells)
         degrees = len(cells[2]) - len(cells[0]) - len(cells[1]) + 1
         chance = degrees / (2 * people.sum())
-        found[column] = max(0.0, of_column + of_target - together - max(chance, 0.0))
-    return found
+        nats[column] = max(0.0, of_column + of_target - together - max(chance, 0.0))
+    return nats
 
 
 def _entropy(people: Floats) -> float:
@@ -185,7 +185,7 @@ class FitForUse(Utility):
         if not view.exact:
             columns = range(len(self.weights))
             wide = view.totals([view.coverage(column).widening() for column in columns])
-            lost += sum(w * each for w, each in zip(self.weights, wide, strict=True)) / len(wide)
+            lost += sum(w * loss for w, loss in zip(self.weights, wide, strict=True)) / len(wide)
         return lost / view.people
 
     def by_level(self, counts: TableCounts, covers: list[list[Coverage]]) -> list[Floats] | None:
@@ -303,34 +303,34 @@ def _from_regions(view: View, cells: QueriedCells) -> Floats:
         kept = view.pieces.groups >= 0
         groups, people = view.pieces.groups[kept], view.pieces.n[kept].astype(np.float64)
         value = cells.value_of_tuple[view.pieces.tuples[kept]]
-    shown = np.vstack([view.regions.codes[columns][:, groups].astype(np.int64), value[None, :]])
-    alike, place = np.unique(shown, axis=1, return_inverse=True)
-    people = np.bincount(place.reshape(-1), people, minlength=alike.shape[1]).astype(np.float64)
+    codes = np.vstack([view.regions.codes[columns][:, groups].astype(np.int64), value[None, :]])
+    distinct, place = np.unique(codes, axis=1, return_inverse=True)
+    people = np.bincount(place.reshape(-1), people, minlength=distinct.shape[1]).astype(np.float64)
     answers = np.zeros(len(cells.truth))
-    for number in np.unique(alike[-1]).tolist():
-        rows = np.flatnonzero(alike[-1] == number)
+    for number in np.unique(distinct[-1]).tolist():
+        rows = np.flatnonzero(distinct[-1] == number)
         asked = np.flatnonzero(cells.value == number)
-        answers[asked] = _spread(view, cells, alike[:-1, rows], people[rows], asked)
+        answers[asked] = _spread(view, cells, distinct[:-1, rows], people[rows], asked)
     return answers
 
 
 def _spread(view: View, cells: QueriedCells, parts: Ints, people: Floats, asked: Ints) -> Floats:
     """How many people shown by these regions each of some cells has."""
     shares, places, codes = [], [], []
-    for column, shown, having in zip(cells.columns, parts, cells.codes[:, asked], strict=True):
-        regions, region = np.unique(shown, return_inverse=True)
+    for column, part, having in zip(cells.columns, parts, cells.codes[:, asked], strict=True):
+        regions, region = np.unique(part, return_inverse=True)
         used, code = np.unique(having, return_inverse=True)
         coverage = view.coverage(column)
         shares.append(holders(coverage, regions, used) / coverage.count[regions][:, None])
         places.append(region.reshape(-1))
         codes.append(code.reshape(-1))
-    found = np.zeros(len(asked))
+    answers = np.zeros(len(asked))
     for block in blocks(len(people), len(asked)):
-        each = np.repeat(people[block, None], len(asked), axis=1)
+        people_inside = np.repeat(people[block, None], len(asked), axis=1)
         for share, region, code in zip(shares, places, codes, strict=True):
-            each *= share[region[block]][:, code]
-        found += each.sum(axis=0)
-    return found
+            people_inside *= share[region[block]][:, code]
+        answers += people_inside.sum(axis=0)
+    return answers
 
 
 def _from_buckets(view: View, cells: QueriedCells) -> Floats:
@@ -343,15 +343,18 @@ def _from_buckets(view: View, cells: QueriedCells) -> Floats:
     kept = view.pieces.groups >= 0
     tuples, groups, n = view.pieces.tuples[kept], view.pieces.groups[kept], view.pieces.n[kept]
     # Cells of the same quasi-identifiers, whatever their value; in their order, as cells are.
-    alike = _numbered(cells.codes) if cells.columns else np.zeros(len(cells.truth), dtype=np.int64)
+    combination = np.zeros(len(cells.truth), dtype=np.int64)
+    if cells.columns:
+        combination = _numbered(cells.codes)
     width = int(cells.value.max()) + 1
-    listed = tally(groups, alike[cells.cell_of_tuple[tuples]], n, int(alike.max()) + 1)
-    held = tally(groups, cells.value_of_tuple[tuples], n, width)
-    begin = np.searchsorted(held.groups, listed.groups, "left")
-    length = np.searchsorted(held.groups, listed.groups, "right") - begin
+    listed = tally(groups, combination[cells.cell_of_tuple[tuples]], n, int(combination.max()) + 1)
+    values = tally(groups, cells.value_of_tuple[tuples], n, width)
+    begin = np.searchsorted(values.groups, listed.groups, "left")
+    length = np.searchsorted(values.groups, listed.groups, "right") - begin
     pair, having = np.repeat(np.arange(len(length)), length), run_places(begin, length)
-    people = listed.n[pair] * held.n[having] / view.sizes[listed.groups[pair]]
-    wanted, keys = listed.values[pair] * width + held.values[having], alike * width + cells.value
+    people = listed.n[pair] * values.n[having] / view.sizes[listed.groups[pair]]
+    wanted = listed.values[pair] * width + values.values[having]
+    keys = combination * width + cells.value
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     there = keys[place] == wanted
     return np.bincount(place[there], people[there], minlength=len(keys)).astype(np.float64)

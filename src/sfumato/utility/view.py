@@ -230,7 +230,7 @@ class View:
         """The same, each column's alone."""
         ends = np.cumsum([len(figure) for figure in figures])
         people = np.split(self.margins, ends[:-1])
-        return [_weighed(figure, shown) for figure, shown in zip(figures, people, strict=True)]
+        return [_weighed(figure, having) for figure, having in zip(figures, people, strict=True)]
 
     @property
     def exact(self) -> bool:
@@ -269,9 +269,9 @@ class View:
         )
 
 
-def dot(one: Floats, other: Floats) -> float:
+def dot(first: Floats, second: Floats) -> float:
     """The inner product without BLAS, whose threads cost more than they give on such lengths."""
-    return float(np.einsum("i,i->", one, other))
+    return float(np.einsum("i,i->", first, second))
 
 
 def _weighed(figures: Floats, people: Ints) -> float:

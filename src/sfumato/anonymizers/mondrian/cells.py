@@ -57,36 +57,39 @@ class Columns:
         nested, at, tables, filled = [], [], [], 0
         people = [counts.people_by_code(column) for column in range(len(levels))]
         columns: list[Boundaries | None] = []
-        for column, one in enumerate(levels):
-            along = _splits_along_hierarchy(schema, one)
-            nested.append(len(one.domain) if along else 0)
+        for column, hierarchy in enumerate(levels):
+            along = _splits_along_hierarchy(schema, hierarchy)
+            nested.append(len(hierarchy.domain) if along else 0)
             at.append(filled)
             if along:
                 # Whoever shares a label of the finest level that is allowed is never parted.
-                tables += [one[max(level, one.finest)].codes for level in range(one.height)]
-                filled += len(one.domain) * one.height
-            unit = schema.units.get(one.domain.name)
+                tables += [
+                    hierarchy[max(level, hierarchy.finest)].codes
+                    for level in range(hierarchy.height)
+                ]
+                filled += len(hierarchy.domain) * hierarchy.height
+            unit = schema.units.get(hierarchy.domain.name)
             bounded = None
             if unit is not None or (not along and style != "hierarchy"):
-                bounded = boundaries_of(one, unit, people[column])
-                bounded = bounded if along else within_frames(bounded, one)
+                bounded = boundaries_of(hierarchy, unit, people[column])
+                bounded = bounded if along else within_frames(bounded, hierarchy)
             columns.append(None if along or style == "hierarchy" else bounded)
         flat = np.concatenate(tables) if tables else np.zeros(0, dtype=np.int32)
         sizes = [
-            len(one.domain) if bounded is None else len(bounded)
-            for one, bounded in zip(levels, columns, strict=True)
+            len(hierarchy.domain) if bounded is None else len(bounded)
+            for hierarchy, bounded in zip(levels, columns, strict=True)
         ]
         specials = np.array(
             [
-                0 if along else len(one.domain.specials)
-                for one, along in zip(levels, nested, strict=True)
+                0 if along else len(hierarchy.domain.specials)
+                for hierarchy, along in zip(levels, nested, strict=True)
             ]
         )
         frames = [
-            frames_of(one, bounded, people[column], halve=not along)
+            frames_of(hierarchy, bounded, people[column], halve=not along)
             if style != "hierarchy"
-            else frames_of(one, None, None, halve=False)
-            for column, (one, bounded, along) in enumerate(
+            else frames_of(hierarchy, None, None, halve=False)
+            for column, (hierarchy, bounded, along) in enumerate(
                 zip(levels, columns, nested, strict=True)
             )
         ]
@@ -109,8 +112,13 @@ class Columns:
             tuple(frames),
             np.array(
                 [
-                    bool(one.allowed and one.allowed.freely and style != "hierarchy" and not along)
-                    for one, along in zip(levels, nested, strict=True)
+                    bool(
+                        hierarchy.allowed
+                        and hierarchy.allowed.freely
+                        and style != "hierarchy"
+                        and not along
+                    )
+                    for hierarchy, along in zip(levels, nested, strict=True)
                 ]
             ),
         )
@@ -146,8 +154,8 @@ def _splits_along_hierarchy(schema: Schema, levels: Levels) -> bool:
     # Cuts keep to limits where the labels these are about are runs of values, and no values.
     if allowed.coarsest == 0 or allowed.finest == levels.height - 1:
         return True
-    told = domain.kind in ("numeric", "date")
-    return (allowed.finest > 0 and not told) or not (
+    on_axis = domain.kind in ("numeric", "date")
+    return (allowed.finest > 0 and not on_axis) or not (
         _in_runs(levels, allowed.finest) and _in_runs(levels, allowed.coarsest)
     )
 
@@ -184,54 +192,54 @@ def narrowed(
     of_node = np.repeat(np.arange(len(nodes)), parts)
     low, high = batch.low[nodes[of_node]], batch.high[nodes[of_node]]
     nodes_split = cut[of_node] != steps.NONE
-    which = column[of_node]
-    first = batch.rows.codes[order[begins[:-1]], which]
+    split_column = column[of_node]
+    first = batch.rows.codes[order[begins[:-1]], split_column]
     left = np.append(True, of_node[1:] != of_node[:-1])
-    for one in range(len(columns)):
-        here = np.flatnonzero(nodes_split & (which == one))
+    for axis in range(len(columns)):
+        here = np.flatnonzero(nodes_split & (split_column == axis))
         if not len(here):
             continue
-        if columns.nested[one]:
+        if columns.nested[axis]:
             level = cut[of_node[here]]
-            base = columns.at[one] + level.astype(np.int64) * int(columns.nested[one])
-            low[here, one], high[here, one] = level, columns.labels[base + first[here]]
+            base = columns.at[axis] + level.astype(np.int64) * int(columns.nested[axis])
+            low[here, axis], high[here, axis] = level, columns.labels[base + first[here]]
             continue
-        last = int(columns.last[one])
-        where, end = cut[of_node], int(columns.sizes[one]) - 1
+        last = int(columns.last[axis])
+        where, end = cut[of_node], int(columns.sizes[axis]) - 1
         if last >= 0:
             # Where nobody has a value, specials are parted from each other.
             apart = here[(where[here] > last) & (where[here] < BESIDE)]
             after, before = apart[~left[apart]], apart[left[apart]]
-            low[before, one] = np.maximum(low[before, one], last + 1)
-            low[after, one], high[before, one] = where[after] + 1, where[before]
-            high[after, one] = np.minimum(high[after, one], end)
+            low[before, axis] = np.maximum(low[before, axis], last + 1)
+            low[after, axis], high[before, axis] = where[after] + 1, where[before]
+            high[after, axis] = np.minimum(high[after, axis], end)
             here = np.setdiff1d(here, apart, assume_unique=True)
             where = values_up_to(where)
-            high[here, one] = np.minimum(values_up_to(high[here, one]), last)
+            high[here, axis] = np.minimum(values_up_to(high[here, axis]), last)
         right = here[~left[here]]  # the left part of the same node is the one before
         # A clean cut puts equal values on one side, so that the bound parts them. In relaxed mode
         # people of one value may be on both sides, and only what they have can bound the parts;
         # specials are cut off in strict mode and in relaxed mode alike.
         clean = right if strict else right[where[right] == last]
-        low[clean, one] = where[clean] + 1
-        high[clean - 1, one] = np.minimum(where[clean], high[clean - 1, one])
+        low[clean, axis] = where[clean] + 1
+        high[clean - 1, axis] = np.minimum(where[clean], high[clean - 1, axis])
         halved = np.setdiff1d(right, clean, assume_unique=True)
         if len(halved):
-            codes = batch.rows.codes[order, one]
+            codes = batch.rows.codes[order, axis]
             valued = codes if last < 0 else np.where(codes > last, -1, codes)
             least = np.minimum.reduceat(codes, begins[:-1])
             most = np.maximum.reduceat(valued, begins[:-1])
             # The right part begins where the left one ends, which may be in its last value.
-            low[halved, one] = np.minimum(least[halved], most[halved - 1] + 1)
-            high[halved - 1, one] = most[halved - 1]
+            low[halved, axis] = np.minimum(least[halved], most[halved - 1] + 1)
+            high[halved - 1, axis] = most[halved - 1]
         if last >= 0:
             # Whoever lacks a value stands beside the values of her part, or alone.
-            codes = batch.rows.codes[order, one]
+            codes = batch.rows.codes[order, axis]
             lacking = here[np.maximum.reduceat(codes, begins[:-1])[here] > last]
-            reached = high[lacking, one]
-            high[lacking, one] = np.where(reached == last, end, reached + BESIDE)
+            reached = high[lacking, axis]
+            high[lacking, axis] = np.where(reached == last, end, reached + BESIDE)
             off = right[where[right] == last]
-            low[off, one], high[off, one] = last + 1, end
+            low[off, axis], high[off, axis] = last + 1, end
     return low, high
 
 
@@ -262,20 +270,22 @@ def cell_regions(columns: Columns, low: Codes, high: Codes) -> Regions:
     """
     parts: list[tuple[Region, ...]] = []
     codes = np.empty((len(columns), len(low)), dtype=np.int32)
-    for column, one in enumerate(columns.levels):
+    for column, hierarchy in enumerate(columns.levels):
         size = 2 * BESIDE
         bounded = columns.boundaries[column]
         pairs = low[:, column].astype(np.int64) * size + high[:, column]
         distinct, codes[column] = np.unique(pairs, return_inverse=True)
         pair = zip(*(part.tolist() for part in np.divmod(distinct, size)), strict=True)
         if columns.nested[column]:
-            parts.append(tuple(one[level].regions[label] for level, label in pair))
+            parts.append(tuple(hierarchy[level].regions[label] for level, label in pair))
         elif bounded is not None:
             parts.append(tuple(bounded.cell(first, last) for first, last in pair))
         else:
             star = columns.frames[column] is None
-            parts.append(tuple(code_range(one.domain, *ends, star=star) for ends in pair))
-    return Regions(tuple(one.domain.name for one in columns.levels), tuple(parts), codes)
+            parts.append(tuple(code_range(hierarchy.domain, *ends, star=star) for ends in pair))
+    return Regions(
+        tuple(hierarchy.domain.name for hierarchy in columns.levels), tuple(parts), codes
+    )
 
 
 def code_range(domain: Domain, low: int, high: int, *, star: bool = True) -> Region:
@@ -300,19 +310,19 @@ def tight_regions(
     group = np.repeat(np.arange(total), np.diff(begins))
     parts: list[tuple[Region, ...]] = []
     out = np.empty((len(columns), total), dtype=np.int32)
-    for column, one in enumerate(columns.levels):
+    for column, hierarchy in enumerate(columns.levels):
         bounded = columns.boundaries[column]
         if bounded is not None:
             cells = low[:, column], high[:, column]
             hulls, out[column] = _hulls(bounded, codes[order, column], begins, *cells)
             parts.append(hulls)
             continue
-        if one.finest:  # of values that no finer label tells apart only labels may be told
-            labels, out[column] = _labels(one, codes[order, column], begins)
+        if hierarchy.finest:  # of values that no finer label tells apart only labels may be told
+            labels, out[column] = _labels(hierarchy, codes[order, column], begins)
             parts.append(labels)
             continue
         having = codes[order, column].astype(np.int64)
-        size = max(len(one.domain), 1)
+        size = max(len(hierarchy.domain), 1)
         present = np.unique(group * size + having)
         of_group, code = np.divmod(present, size)
         starts = np.searchsorted(of_group, np.arange(total + 1))
@@ -320,12 +330,12 @@ def tight_regions(
         region: Region
         for g in range(total):
             own = code[starts[g] : starts[g + 1]]
-            values = [one.domain.values[value] for value in own]
+            values = [hierarchy.domain.values[value] for value in own]
             if columns.last[column] >= 0 and len(values) > 1 and values[-1] is None:
                 # Few may have a value: the cell is told, which was cut among many.
                 star = columns.frames[column] is None
                 ends = int(low[g, column]), int(high[g, column])
-                region = code_range(one.domain, *ends, star=star)
+                region = code_range(hierarchy.domain, *ends, star=star)
             else:
                 region = ValueSet(frozenset(values))
             out[column, g] = index.setdefault(region, len(index))
@@ -339,7 +349,7 @@ def _hulls(
     """The narrowest ranges that may be told of each group's blocks, and which group has which."""
     least = np.minimum.reduceat(blocks, begins[:-1])
     most = np.maximum.reduceat(blocks, begins[:-1])
-    kinds, which = np.unique(np.stack([least, most, low, high]), axis=1, return_inverse=True)
+    kinds, kind_of = np.unique(np.stack([least, most, low, high]), axis=1, return_inverse=True)
     index: dict[Region, int] = {}
     number = np.array(
         [
@@ -347,28 +357,29 @@ def _hulls(
             for a, b, first, last in kinds.T.tolist()
         ]
     )
-    return tuple(index), number[which.reshape(-1)]
+    return tuple(index), number[kind_of.reshape(-1)]
 
 
 def hierarchy_regions(columns: Columns, codes: Codes, order: Ints, begins: Ints) -> Regions:
     """The finest label of each column's hierarchy that covers the group's values."""
     parts: list[tuple[Region, ...]] = []
     out = np.empty((len(columns), len(begins) - 1), dtype=np.int32)
-    for column, one in enumerate(columns.levels):
-        labels, out[column] = _labels(one, codes[order, column], begins)
+    for column, hierarchy in enumerate(columns.levels):
+        labels, out[column] = _labels(hierarchy, codes[order, column], begins)
         parts.append(labels)
-    return Regions(tuple(one.domain.name for one in columns.levels), tuple(parts), out)
+    return Regions(tuple(hierarchy.domain.name for hierarchy in columns.levels), tuple(parts), out)
 
 
-def _labels(one: Levels, codes: Codes, begins: Ints) -> tuple[tuple[Region, ...], Ints]:
+def _labels(hierarchy: Levels, codes: Codes, begins: Ints) -> tuple[tuple[Region, ...], Ints]:
     """The finest label within the limits that covers each group's values; `*` where none does."""
-    level = np.full(len(begins) - 1, one.height - 1)
+    level = np.full(len(begins) - 1, hierarchy.height - 1)
     label = np.zeros(len(begins) - 1, dtype=np.int64)
-    for height in range(one.coarsest, one.finest - 1, -1):  # the finest has the last word
-        having = one[height].codes[codes]
+    # The finest has the last word.
+    for height in range(hierarchy.coarsest, hierarchy.finest - 1, -1):
+        having = hierarchy[height].codes[codes]
         least = np.minimum.reduceat(having, begins[:-1])
         fits = least == np.maximum.reduceat(having, begins[:-1])
         level[fits], label[fits] = height, least[fits]
-    size = len(one.domain) + 1
-    distinct, which = np.unique(level * size + label, return_inverse=True)
-    return tuple(one[place // size].regions[place % size] for place in distinct), which
+    size = len(hierarchy.domain) + 1
+    distinct, part_of = np.unique(level * size + label, return_inverse=True)
+    return tuple(hierarchy[place // size].regions[place % size] for place in distinct), part_of

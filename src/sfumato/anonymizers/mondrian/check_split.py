@@ -53,9 +53,9 @@ class Safety:
 
     def over(self, counts: Counts, rows: TupleRows) -> Safety:
         """The same judge over other tuples of the table; what was accepted so far stays so."""
-        other = copy.copy(self)
-        other._counts, other._tuples = counts, rows.tuples
-        return other
+        judge = copy.copy(self)
+        judge._counts, judge._tuples = counts, rows.tuples
+        return judge
 
     @property
     def in_turn(self) -> bool:
@@ -79,7 +79,7 @@ class Safety:
         cells = steps.cells(*where, *self._values(attribute))
         lists = None
         if (sets := self._counts.sensitive[attribute].lists) is not None:
-            lists = Lists(*steps.cells(*where, *_each(sets)), sets)
+            lists = Lists(*steps.cells(*where, *_codes_alone(sets)), sets)
         if several is None:
             return self._made(attribute, *cells, people, lists)
         by_row = self._made(attribute, *cells, split.people, None)
@@ -92,10 +92,10 @@ class Safety:
         """What the compiled code must know of an attribute: its sets, if any, and its width."""
         described = self._counts.sensitive[attribute]
         if described.sets is None:
-            return _each(described.domain)
+            return _codes_alone(described.domain)
         return described.sets.offsets, described.sets.members, len(described.domain)
 
-    def _shown(self, attribute: int, rows: int) -> int:
+    def _most_values(self, attribute: int, rows: int) -> int:
         """At most so many values and lists are in a node of so many rows."""
         described = self._counts.sensitive[attribute]
         lists = 0 if described.lists is None else len(described.lists)
@@ -205,11 +205,11 @@ class Safety:
             return fine
         # Both sides of a cut show no more than its node: so many values, and lists, as people.
         longest = int((batch.stops - batch.starts).max(initial=1))
-        widest = max(self._shown(place, longest) for place in range(len(batch.rows.values)))
+        widest = max(self._most_values(place, longest) for place in range(len(batch.rows.values)))
         step = max(1, _CELLS // (2 * widest))
         for start in range(0, len(nodes), step):
-            some = slice(start, start + step)
-            fine[some] = self._hopeful(batch, nodes[some], column[some], cut[some], last)
+            block = slice(start, start + step)
+            fine[block] = self._hopeful(batch, nodes[block], column[block], cut[block], last)
         return fine
 
     def _hopeful(self, batch: Nodes, nodes: Ints, column: Codes, cut: Codes, last: Codes) -> Bools:
@@ -223,7 +223,7 @@ class Safety:
                 value, lists = rows.values[attribute], None
                 both_sides = steps.sides(*where, value, *self._values(attribute), last)
                 if (sets := self._counts.sensitive[attribute].lists) is not None:
-                    lists = Lists(*steps.sides(*where, value, *_each(sets), last)[:3], sets)
+                    lists = Lists(*steps.sides(*where, value, *_codes_alone(sets), last)[:3], sets)
                 made[attribute] = self._made(attribute, *both_sides, lists)
             return made[attribute]
 
@@ -243,8 +243,8 @@ class Safety:
 
     def _wholes(self, batch: Nodes, nodes: Ints, attribute: int) -> Groups:
         """The nodes themselves, one for each candidate."""
-        distinct, which = np.unique(nodes, return_inverse=True)
-        return self._groups(batch, Split.whole(batch, distinct), attribute).take(which)
+        distinct, place = np.unique(nodes, return_inverse=True)
+        return self._groups(batch, Split.whole(batch, distinct), attribute).take(place)
 
     def _take(self, weighed: list[CandidateSplits], at: int) -> bool:
         """Make one split if every release-scope criterion, in its present state, allows it."""
@@ -276,6 +276,6 @@ class Safety:
                 self._in_turn.append(Judged(release_wide, attribute, state))
 
 
-def _each(counted: Domain | Sets) -> tuple[Ints, Codes, int]:
+def _codes_alone(counted: Domain | Sets) -> tuple[Ints, Codes, int]:
     """What the compiled code must know where every code counts by itself."""
     return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32), len(counted)

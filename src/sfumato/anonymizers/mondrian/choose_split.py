@@ -57,31 +57,31 @@ class Choice:
     @cached_property
     def _numbers(self) -> list[Floats]:
         """Where the values of each column lie on their axis."""
-        return [one.domain.numbers() for one in self.columns.levels]
+        return [hierarchy.domain.numbers() for hierarchy in self.columns.levels]
 
     def axes(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         """What `_widths` makes of ordered columns: where each code begins and ends, columns one
         after another; by column the span of all, the codes where it has none, and its weight."""
         below, above, spans = [], [], []
         reaches = np.maximum(self.columns.sizes - 1, 1).astype(np.float64)
-        for column, one in enumerate(self.columns.levels):
+        for column, hierarchy in enumerate(self.columns.levels):
             size = int(self.columns.sizes[column])
             first = last = np.arange(size, dtype=np.float64)
-            span, placed, numbers = reaches[column], one.domain.placed, self._numbers[column]
+            span, placed, numbers = reaches[column], hierarchy.domain.placed, self._numbers[column]
             reach = numbers[placed - 1] - numbers[0] if placed else 0.0
-            if one.domain.kind in ("numeric", "date") and 0 < reach < np.inf:
+            if hierarchy.domain.kind in ("numeric", "date") and 0 < reach < np.inf:
                 bounded, span = self.columns.boundaries[column], reach
                 first = numbers if bounded is None else np.asarray(bounded.first, dtype=np.float64)
                 last = numbers if bounded is None else np.asarray(bounded.last, dtype=np.float64)
             below.append(first)
             above.append(last)
-            spans.append(span if len(one.domain) > 1 else np.inf)
+            spans.append(span if len(hierarchy.domain) > 1 else np.inf)
         weights = np.asarray(self.safety.task.column_weights, dtype=np.float64)
         return np.concatenate(below), np.concatenate(above), np.array(spans), reaches, weights
 
     # -- where a node's rows are: each node is one run of a batch's rows -------------------------
 
-    def runs(self, nodes: Ints, which: Codes) -> Ints:
+    def runs(self, nodes: Ints, column: Codes) -> Ints:
         """The run that shows one column of each node."""
         return nodes
 
@@ -152,14 +152,14 @@ class Choice:
                     nodes = nodes[spread.missing[nodes, turn[nodes]] > 0]
                 if not len(nodes):
                     break
-                which = turn[nodes]
-                where = self._cuts(batch, nodes, which, spread, beside)
+                tried_column = turn[nodes]
+                where = self._cuts(batch, nodes, tried_column, spread, beside)
                 if beside is not NullSide.BELOW:  # the same cut as before
-                    tried[nodes, which] = where
+                    tried[nodes, tried_column] = where
                 possible = where != steps.NONE
                 if possible.any():
-                    some = nodes[possible]
-                    accept(self._candidate(batch, some, which[possible], where[possible]))
+                    parted = nodes[possible]
+                    accept(self._candidate(batch, parted, tried_column[possible], where[possible]))
         if self._strict and len(undecided):
             self._try_all_cuts(batch, undecided, ranking, tried, accept)
         return column, cut, part, parts
@@ -170,27 +170,27 @@ class Choice:
         return people[self.runs(nodes, np.zeros(total, dtype=np.int32))]
 
     def _cuts(
-        self, batch: Nodes, nodes: Ints, which: Codes, spread: Spread, beside: NullSide
+        self, batch: Nodes, nodes: Ints, column: Codes, spread: Spread, beside: NullSide
     ) -> Codes:
         """The median cut of ordered columns, the parting level of nested ones; -1: none.
 
         Where some lack a value that others have, they are parted from those, or the others are cut
         at their median.
         """
-        least, most = spread.low[nodes, which], spread.high[nodes, which]
-        missing, last = spread.missing[nodes, which], self.columns.last[which]
+        least, most = spread.low[nodes, column], spread.high[nodes, column]
+        missing, last = spread.missing[nodes, column], self.columns.last[column]
         where = np.where(missing > 0, last, least).astype(np.int32)
-        cut = self.columns.nested[which] == 0
+        cut = self.columns.nested[column] == 0
         if beside is NullSide.PARTED:
             cut &= missing == 0
         if cut.any():
-            chosen = self.runs(nodes, which)[cut]
+            chosen = self.runs(nodes, column)[cut]
             where[cut], smaller = steps.medians(
                 batch.rows.codes,
                 batch.rows.n,
                 batch.starts[chosen],
                 batch.stops[chosen],
-                which[cut],
+                column[cut],
                 least[cut],
                 most[cut],
                 self.columns.own,
@@ -206,15 +206,15 @@ class Choice:
             where[made] = where[made] + BESIDE
         return where
 
-    def _candidate(self, batch: Nodes, nodes: Ints, which: Codes, where: Codes) -> Split:
+    def _candidate(self, batch: Nodes, nodes: Ints, column: Codes, where: Codes) -> Split:
         columns, rows = self.columns, batch.rows
-        nodes = self.runs(nodes, which)
+        nodes = self.runs(nodes, column)
         starts, stops = batch.starts[nodes], batch.stops[nodes]
         part, parts = steps.assign(
             rows.codes,
             starts,
             stops,
-            which,
+            column,
             where,
             columns.nested,
             columns.labels,
@@ -222,22 +222,22 @@ class Choice:
             columns.last,
         )
         if not self._strict:
-            halved = (columns.nested[which] == 0) & (where != steps.NONE)
+            halved = (columns.nested[column] == 0) & (where != steps.NONE)
             # Specials are cut off as a whole, and from each other.
-            end = columns.last[which]
+            end = columns.last[column]
             halved &= (end < 0) | (where < end) | (where >= BESIDE)
             halves = steps.halves(
                 rows.codes,
                 starts[halved],
                 stops[halved],
-                which[halved],
+                column[halved],
                 where[halved],
                 columns.last,
             )
             inside = rows_in(batch, nodes[halved])
             part[inside] = halves[inside]
         order, begins, people = steps.gather(part, parts, starts, stops, rows.n)
-        return Split(nodes, which, where, part, parts, order, begins, people)
+        return Split(nodes, column, where, part, parts, order, begins, people)
 
     def _try_all_cuts(
         self,
@@ -249,7 +249,7 @@ class Choice:
     ) -> None:
         """Every cut that is no median, column by column in order, nearest to half first."""
         runs = self.every_run(nodes)
-        run, which, where, away = steps.all_cuts(
+        run, column, where, away = steps.all_cuts(
             batch.rows.codes,
             batch.rows.n,
             batch.starts[runs],
@@ -262,19 +262,19 @@ class Choice:
             self.columns.own,
             self.columns.own_at,
         )
-        hopeful = self.safety.hopeful(batch, runs[run], which, where, self.columns.last)
-        run, which, where, away = run[hopeful], which[hopeful], where[hopeful], away[hopeful]
+        hopeful = self.safety.hopeful(batch, runs[run], column, where, self.columns.last)
+        run, column, where, away = run[hopeful], column[hopeful], where[hopeful], away[hopeful]
         of = self.owner(runs[run])
         at = np.searchsorted(nodes, of)
-        rank = np.argsort(ranking, axis=1)[of, which]
+        rank = np.argsort(ranking, axis=1)[of, column]
         order = np.lexsort((where, away, rank, at))
-        at, which, where = at[order], which[order], where[order]
+        at, column, where = at[order], column[order], where[order]
         begin = np.searchsorted(at, np.arange(len(nodes) + 1))
         waiting = np.flatnonzero(np.diff(begin))
         turn = 0
         while len(waiting):
             pick = begin[waiting] + turn
-            allowed = accept(self._candidate(batch, nodes[waiting], which[pick], where[pick]))
+            allowed = accept(self._candidate(batch, nodes[waiting], column[pick], where[pick]))
             turn += 1
             waiting = waiting[~allowed]
             waiting = waiting[begin[waiting] + turn < begin[waiting + 1]]
@@ -300,13 +300,13 @@ class Choice:
         """The share of each column's domain a node's people are spread over."""
         low, high = spread.low, spread.high
         widths = np.zeros(low.shape)
-        for column, one in enumerate(self.columns.levels):
-            size = len(one.domain)
+        for column, hierarchy in enumerate(self.columns.levels):
+            size = len(hierarchy.domain)
             if size < 2:
                 continue
             if self.columns.nested[column]:
-                for level in range(one.height - 1):
-                    leaves = np.bincount(one[level + 1].codes)
+                for level in range(hierarchy.height - 1):
+                    leaves = np.bincount(hierarchy[level + 1].codes)
                     here = low[:, column] == level
                     shared = high[here, column]
                     widths[here, column] = (leaves[shared] - 1) / (size - 1)
@@ -314,13 +314,13 @@ class Choice:
             reach = max(int(self.columns.sizes[column]) - 1, 1)
             widths[:, column] = (high[:, column] - low[:, column]) / reach
             numbers = self._numbers[column]
-            placed = one.domain.placed
+            placed = hierarchy.domain.placed
             span = numbers[placed - 1] - numbers[0] if placed else 0.0
-            if one.domain.kind in ("numeric", "date") and 0 < span < np.inf:
+            if hierarchy.domain.kind in ("numeric", "date") and 0 < span < np.inf:
                 bounded = self.columns.boundaries[column]
                 below = above = numbers
                 if bounded is not None:
-                    nowhere = np.full(len(one.domain.specials), np.nan)
+                    nowhere = np.full(len(hierarchy.domain.specials), np.nan)
                     below = np.append(bounded.first, nowhere)
                     above = np.append(bounded.last, nowhere)
                 extent = (above[high[:, column]] - below[low[:, column]]) / span
@@ -341,12 +341,12 @@ class Choice:
         nodes = np.arange(len(gains))
         rows = batch.rows
         for column in range(len(self.columns)):
-            which = np.full(len(nodes), column, dtype=np.int32)
-            where = self._cuts(batch, nodes, which, spread, NullSide.PARTED)
+            same_column = np.full(len(nodes), column, dtype=np.int32)
+            where = self._cuts(batch, nodes, same_column, spread, NullSide.PARTED)
             few = (spread.missing[:, column] > 0) & ~self._partable(spread)[:, column]
             if few.any():
-                where[few] = self._cuts(batch, nodes[few], which[few], spread, NullSide.ABOVE)
-            split = self._candidate(batch, nodes, which, where)
+                where[few] = self._cuts(batch, nodes[few], same_column[few], spread, NullSide.ABOVE)
+            split = self._candidate(batch, nodes, same_column, where)
             gains[:, column] = cuts.entropy_gain(
                 split.part,
                 split.parts,

@@ -33,13 +33,13 @@ class Companions:
     person: Codes
 
     @classmethod
-    def of(cls, held: RowsByPerson, root: Nodes) -> Companions:
+    def of(cls, by_person: RowsByPerson, root: Nodes) -> Companions:
         """Of what a search begins with, whose rows are all tuples of a table in some order."""
-        everybody = np.array([0, len(held.tuples)])
-        person = rows_of(held.indptr).astype(np.int32)
-        row = _placed(root.place, len(root.place)).take(held.tuples)
+        everybody = np.array([0, len(by_person.tuples)])
+        person = rows_of(by_person.indptr).astype(np.int32)
+        row = _placed(root.place, len(root.place)).take(by_person.tuples)
         if len(root) == 1:  # which has all rows of all people
-            many = np.diff(held.indptr)
+            many = np.diff(by_person.indptr)
             several = np.repeat(many > 1, many)
             if several.all():
                 return cls(everybody, row, person)
@@ -69,8 +69,8 @@ class Companions:
     def people(self, split: Split) -> Ints:
         """The distinct people of each part of a split."""
         total = len(split.people)
-        each = np.arange(total + 1), np.zeros(total, dtype=np.int32)
-        return split.people - self._repeated(split, split.part, *each, 1)
+        cells = np.arange(total + 1), np.zeros(total, dtype=np.int32)
+        return split.people - self._repeated(split, split.part, *cells, 1)
 
     def by_value(
         self, split: Split, value: Codes, cells: tuple[Ints, Codes, Ints], width: int

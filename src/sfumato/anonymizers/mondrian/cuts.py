@@ -76,8 +76,8 @@ def all_cuts(
     `tried[node, column]` is left out. Where a node has specials beside values, they go right or
     left, and `warranted` people with a value are on both sides.
     """
-    found = _all_cuts(codes, n, starts, stops, nested, least, warranted, tried, last, own, own_at)
-    return found[0], found[1].astype(np.int32), found[2].astype(np.int32), found[3]
+    cuts = _all_cuts(codes, n, starts, stops, nested, least, warranted, tried, last, own, own_at)
+    return cuts[0], cuts[1].astype(np.int32), cuts[2].astype(np.int32), cuts[3]
 
 
 @kernel
@@ -95,7 +95,7 @@ def _all_cuts(
     own_at: Ints,
 ) -> Ints:
     """Node, column, cut and how far from half: a row each."""
-    out, found = np.empty((4, 256), np.int64), 0
+    out, filled = np.empty((4, 256), np.int64), 0
     for node in range(len(starts)):
         start, stop = starts[node], stops[node]
         everybody = 0
@@ -116,27 +116,27 @@ def _all_cuts(
                     having -= n[start + order[place]]
             for side in range(2 if beside else 1):
                 left = 0
-                for one in range(kinds - 1):
-                    for place in range(begins[one], begins[one + 1]):
+                for kind in range(kinds - 1):
+                    for place in range(begins[kind], begins[kind + 1]):
                         left += n[start + order[place]]
-                    below, above = present[one], present[one + 1]
+                    below, above = present[kind], present[kind + 1]
                     code = splits.told_best(own, own_at[column], below, above)
                     away = abs(2 * left - having)
                     if own[own_at[column] + code]:
                         away += 2 * having
                     if code == tried[node, column] or left < needed or having - left < needed:
                         continue
-                    if found == out.shape[1]:
-                        wider = np.empty((4, 2 * found), np.int64)
+                    if filled == out.shape[1]:
+                        wider = np.empty((4, 2 * filled), np.int64)
                         for row in range(4):
-                            for place in range(found):
+                            for place in range(filled):
                                 wider[row, place] = out[row, place]
                         out = wider
-                    out[0, found], out[1, found] = node, column
-                    out[2, found] = code if side == 0 else splits.with_specials(code)
-                    out[3, found] = away
-                    found += 1
-    return out[:, :found]
+                    out[0, filled], out[1, filled] = node, column
+                    out[2, filled] = code if side == 0 else splits.with_specials(code)
+                    out[3, filled] = away
+                    filled += 1
+    return out[:, :filled]
 
 
 @kernel
@@ -175,7 +175,7 @@ def sides(
     data = np.empty(room, np.int64)
     people = np.zeros(2 * total, np.int64)
     whole, left = np.zeros(width, np.int64), np.zeros(width, np.int64)
-    shown = np.empty(width, np.int32)  # few of a wide domain's values are in one node
+    values_here = np.empty(width, np.int32)  # few of a wide domain's values are in one node
     filled = 0
     first = 0
     while first < total:
@@ -200,16 +200,16 @@ def sides(
                     whole[members[listed]] += n[row]
         for code in range(width):
             if whole[code] > 0:
-                shown[many] = code
+                values_here[many] = code
                 many += 1
         order, present, begins = by_code(codes[start:stop, column[first]])
         on_left = 0
         valued = values_among(present, end)  # the specials are the last that are present
-        one = valued - len(present) if specials_left else 0  # from -1 backwards: the specials
+        position = valued - len(present) if specials_left else 0  # from -1 backwards: the specials
         for at in range(first, last):
             bound = splits.bound_up_to(cut[at])
-            while one < len(present) and (one < 0 or present[one] <= bound):
-                kind = one if one >= 0 else len(present) + one
+            while position < len(present) and (position < 0 or present[position] <= bound):
+                kind = position if position >= 0 else len(present) + position
                 for place in range(begins[kind], begins[kind + 1]):
                     row = start + order[place]
                     on_left += n[row]
@@ -218,10 +218,10 @@ def sides(
                     else:
                         for listed in range(offsets[value[row]], offsets[value[row] + 1]):
                             left[members[listed]] += n[row]
-                one += 1
+                position += 1
             for side in range(2):
                 for kind in range(many):
-                    code = shown[kind]
+                    code = values_here[kind]
                     having = left[code] if side == 0 else whole[code] - left[code]
                     if having > 0:
                         indices[filled] = code
@@ -230,7 +230,7 @@ def sides(
                 indptr[2 * at + side + 1] = filled
                 people[2 * at + side] = on_left if side == 0 else everybody - on_left
         for kind in range(many):
-            whole[shown[kind]] = left[shown[kind]] = 0
+            whole[values_here[kind]] = left[values_here[kind]] = 0
         first = last
     return indptr, indices[:filled].copy(), data[:filled].copy(), people
 
@@ -253,10 +253,10 @@ def entropy_gain(
         for value in range(width):
             if whole[value] > 0:
                 gains[node] -= whole[value] / everybody * np.log(whole[value] / everybody)
-        for one in range(parts[node]):
-            people = table[one].sum()
+        for side in range(parts[node]):
+            people = table[side].sum()
             for value in range(width):
-                having = table[one, value]
+                having = table[side, value]
                 if having > 0:
                     gains[node] += having / everybody * np.log(having / people)
     return gains

@@ -85,10 +85,10 @@ def frame_cells(columns: Columns, codes: Codes, *, halves: bool) -> tuple[Codes,
     total = len(codes)
     low = np.zeros((total, len(columns)), dtype=np.int32)
     high = np.repeat(columns.sizes[None, :] - np.int32(1), total, axis=0)
-    for column, (one, frames) in enumerate(zip(columns.levels, columns.frames, strict=True)):
+    for column, (hierarchy, frames) in enumerate(zip(columns.levels, columns.frames, strict=True)):
         if columns.nested[column]:
-            label = one[one.coarsest].codes[codes[:, column]]
-            low[:, column], high[:, column] = one.coarsest, label
+            label = hierarchy[hierarchy.coarsest].codes[codes[:, column]]
+            low[:, column], high[:, column] = hierarchy.coarsest, label
         elif frames is not None and (halves or not columns.halved[column]):
             frame, places = frames[codes[:, column]], np.arange(len(frames), dtype=np.int32)
             first = np.full(int(frames.max()) + 1, len(frames), dtype=np.int32)
@@ -112,7 +112,7 @@ def framed(columns: Columns, codes: Codes, n: Ints) -> tuple[Ints, Ints, Codes, 
     order = np.arange(len(codes), dtype=np.int64)
     begins = np.array([0, len(codes)])
     if apart:
-        number, _ = rank_rows(np.stack(apart), [int(one.max(initial=0)) + 1 for one in apart])
+        number, _ = rank_rows(np.stack(apart), [int(frame.max(initial=0)) + 1 for frame in apart])
         order = np.argsort(number, kind="stable")
         begins = np.searchsorted(number[order], np.arange(int(number.max(initial=0)) + 2))
     low, high = frame_cells(columns, codes[order[begins[:-1]]], halves=False)
@@ -163,6 +163,6 @@ def _halve(
             lower[column] = upper[column] = here[0]
             rows.append(inside)
             cells.append((upper, lower))
-    ends = offsets_of([len(one) for one in rows])
+    ends = offsets_of([len(inside) for inside in rows])
     lows, highs = zip(*cells, strict=True)
     return np.concatenate(rows), ends, np.array(lows), np.array(highs)

@@ -78,11 +78,11 @@ class LargeSearch:
         first = self.root.branches or [self.root]
         counts, batch, _ = self._histograms(first)
         runs = np.arange(len(first)) * len(columns)
-        shown = run_places(batch.starts[runs], batch.stops[runs] - batch.starts[runs])
+        places = run_places(batch.starts[runs], batch.stops[runs] - batch.starts[runs])
         begins = offsets_of(batch.stops[runs] - batch.starts[runs])
         self.everybody = Nodes(
-            batch.rows.take(shown),
-            np.arange(len(shown)),
+            batch.rows.take(places),
+            np.arange(len(places)),
             begins[:-1],
             begins[1:],
             batch.low[runs],
@@ -100,9 +100,12 @@ class LargeSearch:
                 by_column.append([(0, "")])
                 continue
             of_code = frames[searched]
-            some = [np.flatnonzero(of_code == frame) for frame in np.unique(of_code)]
+            code_lists = [np.flatnonzero(of_code == frame) for frame in np.unique(of_code)]
             by_column.append(
-                [(int(searched[one[0]]), _among(f"q{column}", one.tolist())) for one in some]
+                [
+                    (int(searched[codes[0]]), _among(f"q{column}", codes.tolist()))
+                    for codes in code_lists
+                ]
             )
         if all(frames is None for frames in columns.frames):
             return
@@ -112,13 +115,19 @@ class LargeSearch:
                 "table that fits in memory; raise the memory limit, or allow coarser levels"
             )
         combined = list(product(*by_column))
-        codes = np.array([[code for code, _ in one] for one in combined], dtype=np.int32)
+        codes = np.array(
+            [[code for code, _ in combination] for combination in combined], dtype=np.int32
+        )
         cells = zip(*frame_cells(columns, codes, halves=True), strict=True)
         made = [TreeNode(low, high, 0) for low, high in cells]
-        self.root.grow([" AND ".join(t for _, t in one if t) for one in combined], made)
-        found = self._stored.histograms(self.root.expression(_numbers(made)), None)
-        one_column = found.column("q0").combine_chunks().is_valid().to_numpy(zero_copy_only=False)
-        node, tuples = (found.column(name).to_numpy()[one_column] for name in ("node", "t"))
+        self.root.grow(
+            [" AND ".join(t for _, t in combination if t) for combination in combined], made
+        )
+        histograms = self._stored.histograms(self.root.expression(_numbers(made)), None)
+        one_column = (
+            histograms.column("q0").combine_chunks().is_valid().to_numpy(zero_copy_only=False)
+        )
+        node, tuples = (histograms.column(name).to_numpy()[one_column] for name in ("node", "t"))
         inside = np.bincount(node, weights=tuples, minlength=len(made)).astype(np.int64)
         for branch, many in zip(made, inside.tolist(), strict=True):
             branch.tuples = many
@@ -133,7 +142,7 @@ class LargeSearch:
 
     def split_large(self) -> None:
         """Split nodes that do not fit in memory, level by level."""
-        level = [one for one in self.root.branches or [self.root] if one.tuples > self._most]
+        level = [node for node in self.root.branches or [self.root] if node.tuples > self._most]
         while level:
             counts, batch, tuples = self._histograms(level)
             safety = self.safety.over(counts, batch.rows)
@@ -154,16 +163,16 @@ class LargeSearch:
                     continue
                 made = [TreeNode(low[p], high[p], int(inside_of[p])) for p in range(first, last)]
                 inside = slice(starts[place], stops[place])
-                which = int(column[place])
-                if self._columns.nested[which]:
-                    codes = batch.rows.codes[inside, which]
-                    node.fall_apart(which, part[inside], codes, made)
+                axis = int(column[place])
+                if self._columns.nested[axis]:
+                    codes = batch.rows.codes[inside, axis]
+                    node.fall_apart(axis, part[inside], codes, made)
                     continue
                 bound = int(cut[place])
-                specials = self._stored.quasi[which].placed
+                specials = self._stored.quasi[axis].placed
                 node.cut(
-                    which,
-                    self._columns.last_value(which, steps.up_to(bound)),
+                    axis,
+                    self._columns.last_value(axis, steps.up_to(bound)),
                     specials if steps.takes_specials(bound) else None,
                     (made[0], made[1]),
                 )
@@ -246,8 +255,8 @@ class LargeSearch:
         if harvest.places:
             size = len(self._stored.quasi[0])
             for code in range(size):  # a part of its tuples at a time
-                some = self._stored.within(f"({node.where}) AND q0 = {code}")
-                harvest.place(some, np.zeros(len(some), dtype=np.int64))
+                part = self._stored.within(f"({node.where}) AND q0 = {code}")
+                harvest.place(part, np.zeros(len(part), dtype=np.int64))
 
 
 def _numbers(nodes: list[TreeNode]) -> dict[int, int]:
@@ -289,7 +298,7 @@ class TreeNode:
     def fall_apart(self, column: int, part: Codes, code: Codes, made: list[TreeNode]) -> None:
         """Split: rows with these codes of a column fell into those parts."""
         codes = [np.unique(code[part == number]).tolist() for number in range(len(made))]
-        self.grow([_among(f"q{column}", some) for some in codes], made)
+        self.grow([_among(f"q{column}", listed) for listed in codes], made)
 
     def grow(self, texts: list[str], made: list[TreeNode]) -> None:
         """Fall apart into branches, each of those of whom a condition in SQL is true."""
@@ -341,8 +350,8 @@ def _among(column: str, codes: list[int]) -> str:
 class HistogramChoice(Choice):
     """Chooses among nodes that have a run of rows for each column, in the order of columns."""
 
-    def runs(self, nodes: Ints, which: Codes) -> Ints:
-        return nodes * len(self.columns) + which
+    def runs(self, nodes: Ints, column: Codes) -> Ints:
+        return nodes * len(self.columns) + column
 
     def every_run(self, nodes: Ints) -> Ints:
         width = len(self.columns)
@@ -366,7 +375,7 @@ class HistogramChoice(Choice):
 
 def batch_of(
     stored: StoredCounts,
-    found: pa.Table,
+    histograms: pa.Table,
     columns: Columns,
     low: Codes,
     high: Codes,
@@ -374,24 +383,24 @@ def batch_of(
 ) -> tuple[Counts, Nodes, Ints]:
     """Nodes 0, 1, ... with the cells `low`, `high` from their histograms; and tuples per row."""
     width = len(columns)
-    codes = np.zeros((found.num_rows, width), dtype=np.int32)
-    which = np.zeros(found.num_rows, dtype=np.int64)
+    codes = np.zeros((histograms.num_rows, width), dtype=np.int32)
+    column_of = np.zeros(histograms.num_rows, dtype=np.int64)
     for column in range(width):
-        column_codes = found.column(f"q{column}").combine_chunks()
+        column_codes = histograms.column(f"q{column}").combine_chunks()
         here = np.flatnonzero(column_codes.is_valid().to_numpy(zero_copy_only=False))
         codes[here, column] = columns.searched(column, column_codes.drop_null().to_numpy())
-        which[here] = column
-    counts = stored.made_of(found.drop_columns([f"q{column}" for column in range(width)]))
-    run = found.column("node").to_numpy().astype(np.int64) * width + which
+        column_of[here] = column
+    counts = stored.made_of(histograms.drop_columns([f"q{column}" for column in range(width)]))
+    run = histograms.column("node").to_numpy().astype(np.int64) * width + column_of
     # In the order of codes and values, whatever order the engine found them in.
-    keys = [counts.n, *counts.values[::-1], codes[np.arange(len(run)), which], run]
+    keys = [counts.n, *counts.values[::-1], codes[np.arange(len(run)), column_of], run]
     order = np.lexsort(keys)
     counts = counts.take(order)
     total = len(low) * width
     begins = np.searchsorted(run[order], np.arange(total + 1))
     target = np.zeros(0, dtype=np.int32)
-    if "target" in found.schema.names:
-        target = found.column("target").to_numpy().astype(np.int32)[order]
+    if "target" in histograms.schema.names:
+        target = histograms.column("target").to_numpy().astype(np.int32)[order]
     rows = TupleRows(
         np.arange(len(order)),
         np.ascontiguousarray(codes[order]),
@@ -408,4 +417,4 @@ def batch_of(
         np.repeat(low, width, axis=0),
         np.repeat(high, width, axis=0),
     )
-    return counts, nodes, found.column("t").to_numpy().astype(np.int64)[order]
+    return counts, nodes, histograms.column("t").to_numpy().astype(np.int64)[order]

@@ -66,8 +66,10 @@ def split_at_medians(choice: Choice, root: Nodes, people: int, values: int) -> N
     large = [split(node, small) for node in ends]
     parts = [node for leaves in large for node in zip(*leaves, strict=True)]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        found = list(pool.map(lambda node: split(node, 0), parts))
-    starts, stops, low, high = (np.concatenate(each) for each in zip(*found, strict=True))
+        small_leaves = list(pool.map(lambda node: split(node, 0), parts))
+    starts, stops, low, high = (
+        np.concatenate(arrays) for arrays in zip(*small_leaves, strict=True)
+    )
     codes, n, value, order = moved
     laid_out = TupleRows(
         rows.tuples[:0], codes, n, value[None, :], rows.target[:0], rows.target_width

@@ -150,11 +150,11 @@ class Mondrian(Anonymizer):
 
     def _search(self, task: Task) -> Release:
         """By the weights of columns and, as an order is no promise, without them: the better."""
-        found = self._partition(task)
+        weighted = self._partition(task)
         if self.order != "widest" or np.ptp(task.column_weights) == 0:
-            return found
+            return weighted
         plain = self._partition(replace(task, utility=Loss()))
-        return min(found, plain, key=lambda release: task.utility.cost(view_of(release)))
+        return min(weighted, plain, key=lambda release: task.utility.cost(view_of(release)))
 
     def _partition(self, task: Task) -> Release:
         """Split until no split is allowed by the criteria that a search can carry along."""
@@ -189,7 +189,7 @@ class Mondrian(Anonymizer):
         disjoint = True if self.strict and self.regions != "hierarchy" else None
         described: Description
         if self.scheme == "bucketized":
-            people = (np.repeat(each, placement.n) for each in (placement.tuples, group))
+            people = (np.repeat(of_tuple, placement.n) for of_tuple in (placement.tuples, group))
             described, disjoint = list_members(counts, *people)
         else:
             described = describe(self.regions, columns, rows.codes, order, begins, low, high)
@@ -241,14 +241,14 @@ class Mondrian(Anonymizer):
     def _refuse_large(self, task: Task) -> None:
         """What cannot be told from histograms."""
         needs = frozenset().union(*(criterion.needs for criterion in task.searched))
-        for wrong, what in (
+        for wrong, demand in (
             (not self.strict, "strict = false"),
             (self.regions != "cell" and "regions" in needs, "a criterion of what groups publish"),
         ):
             if wrong:
                 raise ResourceError(
-                    f"mondrian: {what} works on tables that fit in memory; raise the memory limit, "
-                    "or publish cells in strict mode"
+                    f"mondrian: {demand} works on tables that fit in memory; raise the memory "
+                    "limit, or publish cells in strict mode"
                 )
 
 

@@ -118,15 +118,15 @@ def medians(
     cuts = np.full(total, NONE, np.int32)
     smaller = np.zeros(total, np.int64)
     for node in range(total):
-        start, stop, which = starts[node], stops[node], column[node]
+        start, stop, axis = starts[node], stops[node], column[node]
         if low[node] >= high[node]:
             continue
         reach = high[node] - low[node] + 1
         if reach <= 8 * (stop - start) + 64:
             people = np.zeros(reach, np.int64)
             for row in range(start, stop):
-                if codes[row, which] <= high[node]:
-                    people[codes[row, which] - low[node]] += n[row]
+                if codes[row, axis] <= high[node]:
+                    people[codes[row, axis] - low[node]] += n[row]
             everybody = 0
             for place in range(reach):
                 everybody += people[place]
@@ -135,17 +135,17 @@ def medians(
             for place in range(reach - 1):
                 left += people[place]
                 away = abs(2 * left - everybody)
-                if own[own_at[which] + low[node] + place]:
+                if own[own_at[axis] + low[node] + place]:
                     away += 2 * everybody
                 if best < 0 or away < best:
                     best = away
                     cuts[node] = low[node] + place
                     smaller[node] = min(left, everybody - left)
         else:
-            order = sorted_rows(codes[start:stop, which])
+            order = sorted_rows(codes[start:stop, axis])
             everybody = counted = 0
             for row in range(start, stop):
-                if codes[row, which] <= high[node]:
+                if codes[row, axis] <= high[node]:
                     everybody += n[row]
                     counted += 1
             left = 0
@@ -153,12 +153,12 @@ def medians(
             for place in range(counted - 1):
                 row = start + order[place]
                 left += n[row]
-                above = codes[start + order[place + 1], which]
-                if codes[row, which] == above:
+                above = codes[start + order[place + 1], axis]
+                if codes[row, axis] == above:
                     continue
-                cut = told_best(own, own_at[which], codes[row, which], above)
+                cut = told_best(own, own_at[axis], codes[row, axis], above)
                 away = abs(2 * left - everybody)
-                if own[own_at[which] + cut]:
+                if own[own_at[axis] + cut]:
                     away += 2 * everybody
                 if best < 0 or away < best:
                     best = away
@@ -217,35 +217,35 @@ def assign(
     part = np.zeros(codes.shape[0], np.int32)
     parts = np.zeros(len(starts), np.int32)
     for node in range(len(starts)):
-        start, stop, which = starts[node], stops[node], column[node]
+        start, stop, axis = starts[node], stops[node], column[node]
         if cut[node] == NONE:
             parts[node] = 1
             continue
-        if nested[which] == 0:
-            end = last[which]
+        if nested[axis] == 0:
+            end = last[axis]
             bound = bound_up_to(cut[node])
             for row in range(start, stop):
-                part[row] = 1 if codes[row, which] > bound else 0
+                part[row] = 1 if codes[row, axis] > bound else 0
             if bound_takes_specials(cut[node]):
                 for row in range(start, stop):
-                    if codes[row, which] > end:
+                    if codes[row, axis] > end:
                         part[row] = 0
             parts[node] = 2
             continue
-        size = nested[which]
-        base = at[which] + cut[node] * size
+        size = nested[axis]
+        base = at[axis] + cut[node] * size
         number = np.full(size, NONE, np.int32)
         # Parts are numbered by label, not by row, so that the order of rows shows nowhere.
         for row in range(start, stop):
-            number[labels[base + codes[row, which]]] = 0
-        found = 0
+            number[labels[base + codes[row, axis]]] = 0
+        part_count = 0
         for label in range(size):
             if number[label] == 0:
-                number[label] = found
-                found += 1
+                number[label] = part_count
+                part_count += 1
         for row in range(start, stop):
-            part[row] = number[labels[base + codes[row, which]]]
-        parts[node] = found
+            part[row] = number[labels[base + codes[row, axis]]]
+        parts[node] = part_count
     return part, parts
 
 
@@ -270,8 +270,8 @@ def gather(
             begins[first + part[row] + 1] += 1
             people[first + part[row]] += n[row]
         begins[first] = filled
-        for one in range(parts[node]):
-            begins[first + one + 1] += begins[first + one]
+        for number in range(parts[node]):
+            begins[first + number + 1] += begins[first + number]
         place = begins[first : first + parts[node]].copy()
         for row in range(start, stop):
             order[place[part[row]]] = row
@@ -289,11 +289,11 @@ def cells(
     total = len(begins) - 1
     single = len(offsets) == 0
     room = 0
-    for one in range(total):
-        listed = begins[one + 1] - begins[one]
+    for part in range(total):
+        listed = begins[part + 1] - begins[part]
         if not single:
             listed = 0
-            for place in range(begins[one], begins[one + 1]):
+            for place in range(begins[part], begins[part + 1]):
                 code = value[order[place]]
                 listed += offsets[code + 1] - offsets[code]
         room += min(listed, width)
@@ -302,9 +302,9 @@ def cells(
     data = np.empty(room, np.int64)
     seen = np.full(width, NONE, np.int64)  # where a value stands in the current part
     filled = 0
-    for one in range(total):
+    for part in range(total):
         begin = filled
-        for place in range(begins[one], begins[one + 1]):
+        for place in range(begins[part], begins[part + 1]):
             row = order[place]
             low, high = 0, 1
             if not single:
@@ -317,7 +317,7 @@ def cells(
                     data[filled] = 0
                     filled += 1
                 data[seen[code]] += n[row]
-        indptr[one + 1] = filled
+        indptr[part + 1] = filled
     return indptr, indices[:filled], data[:filled]
 
 
@@ -393,19 +393,19 @@ def repeated(
         most = max(most, many)
     cell_of = np.empty(most * width, np.int64)
     met = np.zeros(most * width, np.int64)  # whose row was met in a cell last, people by number
-    who = first_part = 0
+    owner = first_part = 0
     for at in range(len(nodes)):
         begin, end = begins[nodes[at]], begins[nodes[at] + 1]
         if begin < end:
-            for one in range(parts[at]):
-                for cell in range(indptr[first_part + one], indptr[first_part + one + 1]):
-                    cell_of[one * width + indices[cell]] = cell
+            for part in range(parts[at]):
+                for cell in range(indptr[first_part + part], indptr[first_part + part + 1]):
+                    cell_of[part * width + indices[cell]] = cell
         for entry in range(begin, end):
             if entry == begin or person[entry] != person[entry - 1]:
-                who += 1
+                owner += 1
             at_slot = slot[entry]
-            if met[at_slot] == who:
+            if met[at_slot] == owner:
                 again[cell_of[at_slot]] += 1
-            met[at_slot] = who
+            met[at_slot] = owner
         first_part += parts[at]
     return again

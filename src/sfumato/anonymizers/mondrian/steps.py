@@ -155,10 +155,10 @@ def extents(
         level, parted = tops[:, column].astype(np.int64), np.zeros(total, dtype=bool)
         for finer in range(int(level.max(initial=0)) - 1, -1, -1):
             label = labels[at[column] + finer * nested[column] + code]
-            alike = np.minimum.reduceat(label, begins) == np.maximum.reduceat(label, begins)
+            equal = np.minimum.reduceat(label, begins) == np.maximum.reduceat(label, begins)
             here = (level == finer + 1) & ~parted
-            parted |= here & ~alike
-            level -= here & alike
+            parted |= here & ~equal
+            level -= here & equal
         low[:, column] = np.where(parted, level - 1, NONE)
         high[:, column] = labels[at[column] + level * nested[column] + codes[starts, column]]
     return low, high, missing
@@ -214,17 +214,17 @@ def assign(
     along = nested[column] > 0
     ordered = np.flatnonzero((cut != NONE) & ~along)
     rows, node = _rows(starts[ordered], stops[ordered])
-    which, bound = column[ordered][node], cut[ordered][node]
-    code, beside = codes[rows, which], bound >= BESIDE
-    part[rows] = (code > bound - BESIDE * beside) & ~(beside & (code > last[which]))
+    axis, bound = column[ordered][node], cut[ordered][node]
+    code, beside = codes[rows, axis], bound >= BESIDE
+    part[rows] = (code > bound - BESIDE * beside) & ~(beside & (code > last[axis]))
     parts[ordered] = 2
     fallen = np.flatnonzero((cut != NONE) & along)
     rows, node = _rows(starts[fallen], stops[fallen])
-    which = column[fallen]
-    base = at[which] + cut[fallen].astype(np.int64) * nested[which]
+    axis = column[fallen]
+    base = at[axis] + cut[fallen].astype(np.int64) * nested[axis]
     width = int(nested.max(initial=0)) + 1
     # Parts are numbered by label, not by row, so that the order of rows shows nowhere.
-    key = node * width + labels[base[node] + codes[rows, which[node]]]
+    key = node * width + labels[base[node] + codes[rows, axis[node]]]
     kind = distinct(key)
     first = np.searchsorted(kind, np.arange(len(fallen) + 1) * width)
     part[rows] = np.searchsorted(kind, key) - first[:-1][node]
@@ -311,11 +311,11 @@ def all_cuts(
         fine = (code != tried[of, column]) & (left >= needed) & (having - left >= needed)
         for side, chosen in enumerate((fine, fine & beside)):
             where = code[chosen] + side * BESIDE
-            same = np.full((2, len(where)), [[column], [side]])
-            made.append(np.stack([of[chosen], *same, where, away[chosen]]))
-    found = np.concatenate(made, axis=1)
-    found = found[:, np.lexsort((found[3], found[2], found[1], found[0]))]
-    return found[0], found[1].astype(np.int32), found[3].astype(np.int32), found[4]
+            column_and_side = np.full((2, len(where)), [[column], [side]])
+            made.append(np.stack([of[chosen], *column_and_side, where, away[chosen]]))
+    cuts = np.concatenate(made, axis=1)
+    cuts = cuts[:, np.lexsort((cuts[3], cuts[2], cuts[1], cuts[0]))]
+    return cuts[0], cuts[1].astype(np.int32), cuts[3].astype(np.int32), cuts[4]
 
 
 @compiled_for_many("cuts")
@@ -341,9 +341,9 @@ def sides(
     many = np.diff(np.append(first, len(node)))
     rows, sweep = _rows(starts[node[first]], stops[node[first]])
     # The first cut of its sweep that has a row on its left; after the last one: none has.
-    which = column[first][sweep]
-    code = codes[rows, which].astype(np.int64)
-    code[beside[first][sweep] & (code > ends[which])] = -1
+    axis = column[first][sweep]
+    code = codes[rows, axis].astype(np.int64)
+    code[beside[first][sweep] & (code > ends[axis])] = -1
     reach = int(max(code.max(initial=0), (cut - BESIDE * beside).max(initial=0))) + 2
     bounds = np.repeat(np.arange(len(first)), many) * reach + cut - BESIDE * beside + 1
     turn = np.searchsorted(bounds, sweep * reach + code + 1) - first[sweep]
@@ -406,5 +406,5 @@ def repeated(
     again = np.delete(cell, first)
     listed = rows_of(indptr) * width + indices
     order = np.argsort(listed)
-    found = order[np.searchsorted(listed, again, sorter=order)]
-    return np.bincount(found, minlength=len(indices)).astype(np.int64)
+    repeated_cells = order[np.searchsorted(listed, again, sorter=order)]
+    return np.bincount(repeated_cells, minlength=len(indices)).astype(np.int64)

@@ -112,7 +112,7 @@ class BestFindings(Findings):
             {
                 "point": number,
                 "name": attempt.anonymizer,
-                "anonymizer": None if attempt.maker is None else _told(attempt.maker),
+                "anonymizer": None if attempt.maker is None else _settings(attempt.maker),
                 "outcome": attempt.outcome,
                 "why": attempt.why,
                 "groups": attempt.groups,
@@ -135,8 +135,8 @@ class BestFindings(Findings):
     @property
     def next_best(self) -> Attempt | None:
         """The most useful release that was not chosen."""
-        others = [attempt for attempt in self.attempts if attempt.outcome == "holds"]
-        return min(others, key=lambda attempt: attempt.rank, default=None)
+        alternatives = [attempt for attempt in self.attempts if attempt.outcome == "holds"]
+        return min(alternatives, key=lambda attempt: attempt.rank, default=None)
 
 
 def _finite(cost: float | None) -> float | None:
@@ -144,7 +144,7 @@ def _finite(cost: float | None) -> float | None:
     return cost if cost is not None and isfinite(cost) else None
 
 
-def _told(maker: Anonymizer) -> dict[str, object]:
+def _settings(maker: Anonymizer) -> dict[str, object]:
     """An anonymizer as a policy names it."""
     given = {declared.name: getattr(maker, declared.name) for declared in fields(maker)}
     return {"kind": maker.name, **{name: value for name, value in given.items() if value != ()}}

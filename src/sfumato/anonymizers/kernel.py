@@ -137,12 +137,12 @@ def _first_places(lists: Codes, offsets: Ints, members: Codes, width: int, l: in
         for _ in range(min(left, _PROBES)):
             cursor = (cursor + 1) % left
             place = free[cursor]
-            other = last[place]
+            placed = last[place]
             shares = False
-            while other >= 0 and not shares:
-                for value in members[offsets[lists[other]] : offsets[lists[other] + 1]]:
+            while placed >= 0 and not shares:
+                for value in members[offsets[lists[placed]] : offsets[lists[placed] + 1]]:
                     shares = shares or last_asker[value] == person
-                other = before[other]
+                placed = before[placed]
             if not shares:
                 bucket[person] = place
                 size[place] += 1
@@ -182,18 +182,18 @@ def _put_together(
             alive[left] = place
             left += 1
     tally = np.zeros(width, np.int64)  # how often the bucket at its turn has each value
-    held = np.empty(width, np.int64)
+    present = np.empty(width, np.int64)
     while turn < left:
         merging = alive[turn]
-        many = _add(first[merging], after, lists, offsets, members, tally, held, 0)
+        many = _add(first[merging], after, lists, offsets, members, tally, present, 0)
         while True:
             over = 0  # values that occur too often, which come first among those held
             for at_value in range(many):
-                value = held[at_value]
+                value = present[at_value]
                 if tally[value] * l > size[merging]:
-                    held[at_value], held[over] = held[over], value
+                    present[at_value], present[over] = present[over], value
                     over += 1
-            broken = held[:over]
+            broken = present[:over]
             if size[merging] >= l and over == 0:
                 break
             best, least = -1, -1
@@ -201,38 +201,38 @@ def _put_together(
             at += 1
             for step in range(min(left, _PROBES)):
                 where = (start + step) % left
-                other = alive[where]
-                if other == merging:
+                partner = alive[where]
+                if partner == merging:
                     continue
-                n = size[merging] + size[other]
+                n = size[merging] + size[partner]
                 excess = max(l - n, 0)
-                _add(first[other], after, lists, offsets, members, tally, held, many)
+                _add(first[partner], after, lists, offsets, members, tally, present, many)
                 for value in broken:
                     excess += max(tally[value] * l - n, 0)
-                person = first[other]
+                person = first[partner]
                 while person >= 0:
                     for value in members[offsets[lists[person]] : offsets[lists[person] + 1]]:
                         excess += tally[value] * l > n
                     person = after[person]
-                _take_away(first[other], after, lists, offsets, members, tally)
+                _take_away(first[partner], after, lists, offsets, members, tally)
                 if least < 0 or excess < least:
                     best, least = where, excess
                 if excess == 0:
                     break
             if best < 0:
                 break  # everybody is in one bucket
-            other = alive[best]
-            many = _add(first[other], after, lists, offsets, members, tally, held, many)
-            after[end[merging]] = first[other]
-            end[merging] = end[other]
-            size[merging] += size[other]
+            partner = alive[best]
+            many = _add(first[partner], after, lists, offsets, members, tally, present, many)
+            after[end[merging]] = first[partner]
+            end[merging] = end[partner]
+            size[merging] += size[partner]
             if best < turn:  # those before it keep the bound: they stay before it
                 turn -= 1
                 alive[best], alive[turn] = alive[turn], merging
                 best = turn + 1
             alive[best] = alive[left - 1]
             left -= 1
-        for value in held[:many]:
+        for value in present[:many]:
             tally[value] = 0
         turn += 1
     for turn in range(left):
@@ -251,14 +251,14 @@ def _add(
     offsets: Ints,
     members: Codes,
     tally: Ints,
-    held: Ints,
+    present: Ints,
     many: int,
 ) -> int:
     """Count the values of somebody and of all who come after; how many different ones are held."""
     while person >= 0:
         for value in members[offsets[lists[person]] : offsets[lists[person] + 1]]:
             if tally[value] == 0:
-                held[many] = value
+                present[many] = value
                 many += 1
             tally[value] += 1
         person = after[person]

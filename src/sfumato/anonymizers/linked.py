@@ -138,11 +138,11 @@ def _join_single_rows(pieces: list[list[int]], fewest: int, chance: np.random.Ge
     commonest, people = max(used.items(), key=lambda item: item[1], default=(0, 0))
     if people < fewest + missing:
         return
-    others = [person for person, own in enumerate(pieces) if commonest in own]
+    donors = [person for person, own in enumerate(pieces) if commonest in own]
     for person in alone:
         pieces[person] = [1]
-    for place in chance.permutation(len(others))[:missing].tolist():
-        own = pieces[others[place]]
+    for place in chance.permutation(len(donors))[:missing].tolist():
+        own = pieces[donors[place]]
         own[own.index(commonest)] = 1
 
 
@@ -339,11 +339,11 @@ def _published(task: Task, pieces: Pieces, wide: dict[int, Release]) -> Release:
         placed = made.placement.in_memory("publishing linked rows")
         group = np.zeros(len(chosen), dtype=np.int64)
         group[placed.tuples] = placed.groups
-        for place, (parts, shown) in enumerate(zip(regions.parts, regions.codes, strict=True)):
+        for place, (parts, part_codes) in enumerate(zip(regions.parts, regions.codes, strict=True)):
             row, column = divmod(place, columns)
             numbers = known[column]
             moved = np.array([numbers.setdefault(part, len(numbers)) for part in parts], np.int32)
-            codes[column, at[:, row]] = moved[shown[group]]
+            codes[column, at[:, row]] = moved[part_codes[group]]
     names = tuple(domain.name for domain in rows.quasi)
     shown_rows = Regions(names, tuple(tuple(parts) or (Anything(),) for parts in known), codes)
     linked = LinkedRows(table, pieces.pseudonym, pieces.piece, shown_rows)

@@ -106,7 +106,7 @@ class Drawing:
     ) -> Guarantee:
         """The promise by the relation asked for, and by the other one where there is one."""
         own = self.loss(relation, delta)
-        (other,) = (neighbours for neighbours in RELATIONS if neighbours != relation)
+        (second_relation,) = (neighbours for neighbours in RELATIONS if neighbours != relation)
         return Guarantee(
             own.epsilon,
             own.delta,
@@ -114,7 +114,7 @@ class Drawing:
             relation,
             own.rho,
             # Who knows the exact number of people sees that somebody joined or left.
-            None if public_total else self.loss(other, delta),
+            None if public_total else self.loss(second_relation, delta),
             self.scale,
             unit,
         )

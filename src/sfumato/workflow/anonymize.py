@@ -203,7 +203,8 @@ def generalize(
         node = judge.judge_levels(chosen)
         if not node.satisfied:
             raise NoSafeRelease(
-                f"the node fails {judge.told(node)}, choose a coarser node, or loosen the criterion"
+                f"the node fails {judge.failure_words(node)}, choose a coarser node, or loosen the "
+                "criterion"
             )
         return release_of(task, judge, chosen)
 

@@ -252,8 +252,8 @@ def test_every_change_that_is_asked_about_keeps_every_criterion(seed: int, limit
     assert [criterion.name for criterion, _ in read.together] == ["skyline-privacy"]
     dealt = Dealt.of(task, "tight", read.attributes, "a test")
     box = BlackBox(read.asked, read.together, whole_table(task), dealt.first)
-    ladder = [read.rules(dealt, 1.0, guard) for guard in reversed(GUARDS)]
-    ground = SearchGround.of(dealt, partial(read.rules, dealt), seed, Clock(1, 1), box, ladder)
+    stand_ins = [read.rules(dealt, 1.0, guard) for guard in reversed(GUARDS)]
+    ground = SearchGround.of(dealt, partial(read.rules, dealt), seed, Clock(1, 1), box, stand_ins)
     group = ground.cut([1.0])
     for gamma in (0.85, 0.0):
         state = state_of(group, dealt.people, dealt.columns)

@@ -125,7 +125,7 @@ class LocalSuppression(Anonymizer):
             if finished.holds(release):
                 anybody = _fitting_everybody(release)
                 if anybody is None or _holds_so_too(task, anybody):
-                    return _told(release, anybody)
+                    return _annotated(release, anybody)
         if not finished.judged:
             raise self._nothing(task, table)
         raise finished.refusal()  # the last had all blank that may be, alike by both readings
@@ -266,7 +266,7 @@ def _holds_so_too(task: Task, anybody: Release) -> bool:
     return all(judge(criterion, anybody).holds for criterion in asked)
 
 
-def _told(release: Release, anybody: Release | None) -> Release:
+def _annotated(release: Release, anybody: Release | None) -> Release:
     """With how much was blanked and how large groups are by either reading."""
     made = release.made
     assert isinstance(made, MadeHere)

@@ -75,12 +75,12 @@ class BlankableTable:
         rows, parts, stars = [], [], []
         for domain, codes in zip(counts.quasi, counts.codes, strict=True):
             level = task.table.levels[domain.name][levels.get(domain.name, 0)]
-            shown: tuple[Region, ...] = level.regions
-            if Anything() not in shown:
-                shown = (*shown, Anything())
+            regions: tuple[Region, ...] = level.regions
+            if Anything() not in regions:
+                regions = (*regions, Anything())
             rows.append(level.codes[codes])
-            parts.append(shown)
-            stars.append(shown.index(Anything()))
+            parts.append(regions)
+            stars.append(regions.index(Anything()))
         return cls(
             task,
             {domain.name: levels.get(domain.name, 0) for domain in counts.quasi},
@@ -118,13 +118,13 @@ class BlankableTable:
 
     def describe(self, blanks: Blanks) -> tuple[Placement, Regions]:
         """The groups of whoever shows the same, and what they show."""
-        shown = np.where(blanks.blank, self.star[:, None], self.codes[:, blanks.tuples])
-        group, first = rank_rows(shown, [len(parts) for parts in self.parts])
+        codes = np.where(blanks.blank, self.star[:, None], self.codes[:, blanks.tuples])
+        group, first = rank_rows(codes, [len(parts) for parts in self.parts])
         pieces, place = np.unique(blanks.tuples * len(first) + group, return_inverse=True)
         n = sums_by(place.reshape(-1), blanks.n, len(pieces))
         tuples, groups = np.divmod(pieces, len(first))
         names = tuple(domain.name for domain in self.counts.quasi)
-        regions = Regions(names, self.parts, np.ascontiguousarray(shown[:, first], dtype=np.int32))
+        regions = Regions(names, self.parts, np.ascontiguousarray(codes[:, first], dtype=np.int32))
         return Placement(self.task.table, tuples, groups, n), regions
 
     def blanked(self, blanks: Blanks) -> dict[str, int]:
@@ -185,9 +185,9 @@ def exactly(table: BlankableTable) -> Blanks | None:
         kind, group = np.nonzero(sets)
         placement = Placement(table.task.table, kind, group, sets[kind, group])
         any_kind = np.argmax(sets > 0, axis=0)
-        shown = np.where(blank, table.star[:, None], table.codes[:, any_kind])
+        codes = np.where(blank, table.star[:, None], table.codes[:, any_kind])
         names = tuple(domain.name for domain in table.counts.quasi)
-        return holding(table.task, placement, Regions(names, table.parts, shown.astype(np.int32)))
+        return holding(table.task, placement, Regions(names, table.parts, codes.astype(np.int32)))
 
     groups = cheapest_partition(table.counts.n, table.codes, table.weights, may_be)
     if groups is None:
@@ -287,8 +287,8 @@ def _compiled(
 ) -> Blanks | None:
     from sfumato.anonymizers.blanking.kernel import (
         Blanked,
+        DescriptionIndex,
         Persons,
-        Shown,
         blank_cells,
     )
     from sfumato.anonymizers.deal.people import sum_width, value_columns
@@ -318,7 +318,7 @@ def _compiled(
             "keeps in memory; recode first (levels), or use mondrian"
         )
     order = np.argsort(of_tuple.ravel(), kind="stable")
-    shown = Shown(
+    index = DescriptionIndex(
         of_tuple,
         offsets_of(np.bincount(of_tuple.ravel(), minlength=total)),
         (order // patterns.shape[1]).astype(np.int32),
@@ -343,8 +343,8 @@ def _compiled(
         for sweep in range(sweeps + 1):
             line = chance.permutation(people).astype(np.int32)
             tried = np.zeros(total, dtype=np.bool_)
-            left_or_gained = blank_cells(state, shown, persons, rules, waiting, line, tried)
-            spent = float(shown.cost[state.pattern].sum())
+            left_or_gained = blank_cells(state, index, persons, rules, waiting, line, tried)
+            spent = float(index.cost[state.pattern].sum())
             if sweep == 0 and left_or_gained > 0:
                 return None  # somebody is left over
             if sweep > 0 and left_or_gained <= _ENOUGH * spent:
@@ -369,17 +369,18 @@ def _by_rounds(table: BlankableTable) -> Blanks | None:
         left = np.flatnonzero(chosen < 0)
         if len(left) == 0:
             break
-        chosen[left[_held(table, left, descriptions.of_tuple[number[left], place], blank)]] = place
+        safe = _safe_tuples(table, left, descriptions.of_tuple[number[left], place], blank)
+        chosen[left[safe]] = place
     last = patterns.shape[1] - 1
     coarsest = descriptions.of_tuple[number, last]  # one for everybody, unless limits forbid blanks
     taken = 1
     while (chosen < 0).any():
         left = np.flatnonzero((chosen < 0) | (chosen == last))
-        held = _held(table, left, coarsest[left], patterns[:, last])
-        chosen[left[held]] = last
-        if held.all():
+        safe = _safe_tuples(table, left, coarsest[left], patterns[:, last])
+        chosen[left[safe]] = last
+        if safe.all():
             break
-        beside = np.isin(coarsest, coarsest[left[~held]]) & (chosen >= 0) & (chosen < last)
+        beside = np.isin(coarsest, coarsest[left[~safe]]) & (chosen >= 0) & (chosen < last)
         if not beside.any():
             return None
         groups = [
@@ -394,12 +395,12 @@ def _by_rounds(table: BlankableTable) -> Blanks | None:
     return Blanks(np.arange(len(counts)), patterns[:, chosen], counts.n)
 
 
-def _held(table: BlankableTable, tuples: Ints, group: Codes | Ints, blank: Bools) -> Bools:
+def _safe_tuples(table: BlankableTable, tuples: Ints, group: Codes | Ints, blank: Bools) -> Bools:
     """Which of these tuples are in a group that holds, with these columns blank."""
     _, first, dense = np.unique(group, return_index=True, return_inverse=True)
     dense = dense.reshape(-1)
     placement = Placement(table.task.table, tuples, dense, table.counts.n[tuples])
-    shown = np.where(blank[:, None], table.star[:, None], table.codes[:, tuples[first]])
+    codes = np.where(blank[:, None], table.star[:, None], table.codes[:, tuples[first]])
     names = tuple(domain.name for domain in table.counts.quasi)
-    regions = Regions(names, table.parts, shown.astype(np.int32))
+    regions = Regions(names, table.parts, codes.astype(np.int32))
     return holding(table.task, placement, regions)[dense]

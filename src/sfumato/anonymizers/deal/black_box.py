@@ -211,11 +211,11 @@ class _Proposed:
     def fine(self, box: BlackBox, state: GroupState, people: DealtPeople) -> Bools:
         """Whether both groups of each would hold; who has the same values changes nothing."""
         values = people.value
-        alike: Bools = (self.partners >= 0) & (values[self.movers] == values[self.partners])
-        asked = np.flatnonzero(~alike)
-        held = box.holds(*self.take(asked).both_sides(state, people)).reshape(2, -1)
-        alike[asked] = held.all(axis=0)
-        return alike
+        fine: Bools = (self.partners >= 0) & (values[self.movers] == values[self.partners])
+        asked = np.flatnonzero(~fine)
+        both_hold = box.holds(*self.take(asked).both_sides(state, people)).reshape(2, -1)
+        fine[asked] = both_hold.all(axis=0)
+        return fine
 
     def done(
         self,

@@ -186,7 +186,7 @@ def _repaired(
     share: float,
     having: Ints,
     natural: Ints,
-    held: Codes,
+    present: Codes,
     many: Int,
     left: Ints,
 ) -> int:
@@ -196,7 +196,7 @@ def _repaired(
     """
     total, error = 0, 0.0
     for i in range(many):
-        v = np.int64(held[i])
+        v = np.int64(present[i])
         if family == 0:  # the left side stays pure
             wanted = min(float(natural[v]), theta * having[v])
         elif family == 1:  # the right side stays pure
@@ -215,7 +215,7 @@ def _both_hold(
     left: Ints,
     going: Int,
     total: Int,
-    held: Codes,
+    present: Codes,
     many: Int,
     sides: Codes,
     people: DealtPeople,
@@ -227,7 +227,7 @@ def _both_hold(
     for column in range(people.width):
         sides[0, column] = 0
     for i in range(many):
-        v = np.int64(held[i])
+        v = np.int64(present[i])
         for place in range(people.starts[v], people.starts[v + 1]):
             sides[0, people.adds[place]] += left[v]
     if not holds(sides, np.int64(0), going, rules):
@@ -266,7 +266,7 @@ def cut_tree(
         np.zeros(values, np.int64),
         np.zeros(values, np.int64),
     )
-    held = np.zeros(values, np.int32)
+    present = np.zeros(values, np.int32)
     sides = np.zeros((3, people.width), np.int32)
     starts, stops = np.zeros(total + 1, np.int64), np.zeros(total + 1, np.int64)
     depth = 0
@@ -284,28 +284,28 @@ def cut_tree(
             for i in range(start, stop):
                 v = people.value[members[i]]
                 if having[v] == 0:
-                    held[many] = v
+                    present[many] = v
                     many += 1
                 having[v] += 1
             # Rare values first: what their rounding takes or gives, frequent ones make good.
             for i in range(1, many):
-                v, at = np.int64(held[i]), i
-                while at > 0 and having[held[at - 1]] > having[v]:
-                    held[at] = held[at - 1]
+                v, at = np.int64(present[i]), i
+                while at > 0 and having[present[at - 1]] > having[v]:
+                    present[at] = present[at - 1]
                     at -= 1
-                held[at] = v
+                present[at] = v
             for i in range(people.width):
                 sides[2, i] = 0
             for i in range(many):
-                for place in range(people.starts[held[i]], people.starts[held[i] + 1]):
-                    sides[2, people.adds[place]] += having[held[i]]
+                for place in range(people.starts[present[i]], people.starts[present[i] + 1]):
+                    sides[2, people.adds[place]] += having[present[i]]
             cheapest, column = np.inf, np.int64(-1)
             for j in range(places.shape[1]):
                 _sort_by(members, start, stop, places, j, line, tally)
                 for b in range(_boundaries(line, size, places, j, np.int64(len(cuts)), cuts)):
                     middle = cuts[b]
                     for i in range(many):
-                        natural[held[i]] = 0
+                        natural[present[i]] = 0
                     for i in range(middle):
                         natural[people.value[line[i]]] += 1
                     for family in range(3):
@@ -313,9 +313,9 @@ def cut_tree(
                         for t in range(len(thetas)):
                             share = middle / size
                             going = _repaired(
-                                family, thetas[t], share, having, natural, held, many, left
+                                family, thetas[t], share, having, natural, present, many, left
                             )
-                            if _both_hold(left, going, size, held, many, sides, people, rules):
+                            if _both_hold(left, going, size, present, many, sides, people, rules):
                                 repair = t
                                 break
                         if repair < 0:
@@ -326,7 +326,7 @@ def cut_tree(
                             size,
                             left,
                             taken,
-                            held,
+                            present,
                             many,
                             people,
                             columns,
@@ -339,7 +339,7 @@ def cut_tree(
                         if cost < cheapest:
                             cheapest, column = cost, np.int64(j)
                             for i in range(many):
-                                best[held[i]] = left[held[i]]
+                                best[present[i]] = left[present[i]]
                         if repair == 0:  # not repaired: the same cut in every family
                             break
             if column >= 0:
@@ -363,7 +363,7 @@ def cut_tree(
                 starts[depth + 1], stops[depth + 1] = start, middle
                 depth += 2
             for i in range(many):
-                having[held[i]] = 0
+                having[present[i]] = 0
 
 
 @inner
@@ -372,7 +372,7 @@ def _cost_of_cut(
     size: Int,
     left: Ints,
     taken: Ints,
-    held: Codes,
+    present: Codes,
     many: Int,
     people: DealtPeople,
     columns: DealtColumns,
@@ -383,7 +383,7 @@ def _cost_of_cut(
 ) -> float:
     """People times width on both sides, if the first `left[v]` people of each value go left."""
     for i in range(many):
-        taken[held[i]] = 0
+        taken[present[i]] = 0
     going, staying, places = np.int64(0), np.int64(0), people.places
     for i in range(size):
         v = people.value[line[i]]

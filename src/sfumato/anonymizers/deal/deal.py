@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.deal.rules import Rules
 
 MOST_CELLS = 1 << 29  # counts of values by group that are kept at a time
-_ENDING, _EACH = 0.2, 3e-6  # of the time is kept for judging at most; seconds of each person
+_ENDING, _PER_PERSON = 0.2, 3e-6  # of the time is kept for judging at most; seconds of each person
 _WITH = 0.5  # of the time is for suppressing, where people may be
 _FEW = 0.05  # a share of groups that may fail and be mended, before a guard is tightened
 
@@ -204,8 +204,10 @@ class Deal(Anonymizer):
         # What stands in for criteria without rules: from small groups far from the whole table, by
         # steps, to large ones near it.
         guards = [partial(read.rules, dealt, guard=guard) for guard in GUARDS]
-        ladder = [rules(1.0) for rules in reversed(guards)] if box else []
-        ground = SearchGround.of(dealt, partial(read.rules, dealt), task.seed, clock, box, ladder)
+        stand_ins = [rules(1.0) for rules in reversed(guards)] if box else []
+        ground = SearchGround.of(
+            dealt, partial(read.rules, dealt), task.seed, clock, box, stand_ins
+        )
         limit = floor(fraction(task.suppression) * len(dealt))
         stay: Bools | None = None
         if bucketized:  # they widen nothing: nobody goes unless everybody together breaks a bound
@@ -241,7 +243,7 @@ class Deal(Anonymizer):
             for number, rules in enumerate(guards[::step]):
                 if not in_time():
                     break
-                ground = ground.under(rules, ladder[: len(ladder) - step * number])
+                ground = ground.under(rules, stand_ins[: len(stand_ins) - step * number])
                 release = release_of(ground.cut([1.0]), 0)
                 if violators(task, release).mean() > _FEW:
                     continue
@@ -253,7 +255,7 @@ class Deal(Anonymizer):
             # What comes after the search takes as long as the same of Mondrian's.
             began = clock.now
             _is_safe(task, release_of(groups_of(cut, dealt), 0))
-            spent = (3 if limit else 2) * (clock.now - began + _EACH * len(dealt))
+            spent = (3 if limit else 2) * (clock.now - began + _PER_PERSON * len(dealt))
             clock = clock.early(min(spent, _ENDING * self.seconds))
         early = clock.early(_WITH * clock.left if limit and self.sweeps is None else 0.0)
         ground = replace(ground, clock=early)

@@ -254,7 +254,7 @@ def sweep(
                     continue
                 looked[h] = step + 1
                 pairs += 1
-                others = state.size[h]
+                h_size = state.size[h]
                 more = 0.0
                 for j in range(many):
                     code = np.int64(places[x, j])
@@ -269,7 +269,7 @@ def sweep(
                         h_now[j] = span_width(columns, j, first, last)
                         more += span_width(columns, j, min(first, code), max(last, code))
                         more -= h_now[j]
-                delta = leaves + (others + 1) * more + state.width[h]
+                delta = leaves + (h_size + 1) * more + state.width[h]
                 if delta < best and may_leave != 0:
                     if may_leave < 0:
                         may_leave = int(_may(state, people, rules, g, nobody, x))
@@ -280,7 +280,7 @@ def sweep(
                             _propose(stretch, step, slot, h, nobody, delta)
                             slot += 1
                 y = np.int64(state.head[h])
-                for _ in range(min(RING, others)):
+                for _ in range(min(RING, h_size)):
                     g_widens, h_widens = 0.0, 0.0
                     for j in range(many):
                         code, own = np.int64(places[y, j]), np.int64(places[x, j])
@@ -307,7 +307,7 @@ def sweep(
                                 last = np.int64(ends[h, s, 5])
                             first, last = min(first, own), max(last, own)
                             h_widens += span_width(columns, j, first, last) - h_now[j]
-                    delta = size * g_widens + others * h_widens
+                    delta = size * g_widens + h_size * h_widens
                     v = np.int64(people.value[y])
                     if delta < best and (
                         v == people.value[x]

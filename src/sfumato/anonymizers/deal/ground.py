@@ -83,7 +83,7 @@ class SearchGround:
 
     `orders` are lines of people along which near ones are near, `positions` where each stands.
     `limit`: how many may be suppressed. `pool` runs what can be done at the same time. Where a
-    `box` of criteria knows no rules, `ladder` has stand-ins for cut trees, from strict to loose: a
+    `box` of criteria knows no rules, `stand_ins` has rules for cut trees, from strict to loose: a
     cell is cut as far down as all its parts hold.
     """
 
@@ -95,7 +95,7 @@ class SearchGround:
     clock: Clock
     pool: ThreadPoolExecutor
     box: BlackBox
-    ladder: tuple[Rules, ...] = ()
+    stand_ins: tuple[Rules, ...] = ()
     limit: int = 0
 
     @classmethod
@@ -106,7 +106,7 @@ class SearchGround:
         seed: int,
         clock: Clock,
         box: BlackBox,
-        ladder: Sequence[Rules] = (),
+        stand_ins: Sequence[Rules] = (),
         threads: int | None = None,
     ) -> SearchGround:
         chance = np.random.default_rng([seed, 0])
@@ -125,7 +125,7 @@ class SearchGround:
         positions = np.empty_like(orders)
         for line, places in zip(orders, positions, strict=True):
             places[line] = np.arange(total, dtype=np.int32)
-        return cls(dealt, rules, rules(1.0), orders, positions, clock, pool, box, tuple(ladder))
+        return cls(dealt, rules, rules(1.0), orders, positions, clock, pool, box, tuple(stand_ins))
 
     def sample(self) -> SearchGround:
         """Some of these people, drawn by lot, under the same rules and by the same clock."""
@@ -154,9 +154,9 @@ class SearchGround:
         people = self.dealt.people
         return _holds(np.bincount(people.value, minlength=len(people.starts) - 1), self)
 
-    def under(self, rules: Callable[[float], Rules], ladder: Sequence[Rules]) -> SearchGround:
+    def under(self, rules: Callable[[float], Rules], stand_ins: Sequence[Rules]) -> SearchGround:
         """The same people under other rules."""
-        return replace(self, rules=rules, bounds=rules(1.0), ladder=tuple(ladder))
+        return replace(self, rules=rules, bounds=rules(1.0), stand_ins=tuple(stand_ins))
 
     def cut(self, schedule: Sequence[float], order: int = 0, kept: Bools | None = None) -> Codes:
         """The groups of a cut tree that keeps to tighter bounds first; -1: who is not kept."""
@@ -174,7 +174,8 @@ class SearchGround:
             # furthest depends on what the criteria are like.
             sort = order % 3
             step = max(len(schedule), 2 if sort else 1)
-            for rules in self.ladder[::-step][::-1] if sort < 2 else self.ladder[-2::-2][::-1]:
+            sparse = self.stand_ins[::-step] if sort < 2 else self.stand_ins[-2::-2]
+            for rules in sparse[::-1]:
                 begins = self._cut_where_it_holds(members, begins, rules)
             return numbered(members, begins, len(self.dealt))
         for share in schedule:
@@ -208,10 +209,10 @@ class SearchGround:
         """Whether all parts of each cell hold by the criteria that know no rules."""
         if not self.box.by_group:
             return np.ones(cells, dtype=bool)
-        held = self.box.holds(
+        safe = self.box.holds(
             *counts_of(self.dealt.people, numbered(members, parts, len(self.dealt)), len(parts) - 1)
         )
-        fine: Bools = np.bincount(of_cell[~held], minlength=cells) == 0
+        fine: Bools = np.bincount(of_cell[~safe], minlength=cells) == 0
         return fine
 
     def cut_cells(self, members: Codes, begins: Ints, rules: Rules) -> Ints:

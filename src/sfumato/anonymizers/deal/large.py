@@ -125,13 +125,13 @@ class _CellSearch(LargeSearch):
         self._value_frequencies = tuple(map(stored.by_value, range(len(stored.sensitive))))
         self._suppressed = self._dealt = 0
         self._disjoint: bool | None = None
-        self._found = DealFindings(0, False, (), cells=0)
+        self._findings = DealFindings(0, False, (), cells=0)
 
     def release(self) -> Release:
         harvest = Harvest(self._task, self._stored)
         self.split_large()
         self.finish(harvest, partial(describe, self._deal.regions, self._columns))
-        findings = replace(self._found, undealt=self._stored.memberships - self._dealt)
+        findings = replace(self._findings, undealt=self._stored.memberships - self._dealt)
         made = harvest.release(findings, self._suppressed, disjoint=self._disjoint)
         notes = (*made.notes, *([INTERRUPTED] if findings.interrupted else []))
         return replace(made, notes=notes)
@@ -145,7 +145,7 @@ class _CellSearch(LargeSearch):
     ) -> None:
         """Deal the people of these nodes, unless they are too many for the tuples they have."""
         people = fetched[0].memberships
-        if self._found.interrupted or people > 2 * self._room:
+        if self._findings.interrupted or people > 2 * self._room:
             super().finish_batch(nodes, fetched, harvest, describe)
             return
         counts = fetched[0].compact()  # in an order that does not depend on the engine
@@ -172,9 +172,9 @@ class _CellSearch(LargeSearch):
         self._suppressed += release.suppressed
         if not release.disjoint:
             self._disjoint = False
-        before, findings = self._found, DealFindings.of(release.made)
+        before, findings = self._findings, DealFindings.of(release.made)
         assert findings is not None
-        self._found = replace(
+        self._findings = replace(
             before,
             sweeps=before.sweeps + findings.sweeps,
             interrupted=before.interrupted or findings.interrupted,

@@ -61,9 +61,9 @@ def published(dealt: Dealt, group: Codes, task: Task, findings: Findings) -> Rel
     placement = Placement(task.table, tuples, groups - 1, n)
     # Whose quasi-identifiers are those of somebody in another group fits both: most often that
     # tells that groups overlap, before regions are compared.
-    alike = dealt.counts.group_of[0][tuples[groups > 0]]
-    fits = np.unique(alike * total + groups[groups > 0] - 1)
-    apart = None if len(fits) == len(np.unique(alike)) else False
+    combination = dealt.counts.group_of[0][tuples[groups > 0]]
+    fits = np.unique(combination * total + groups[groups > 0] - 1)
+    apart = None if len(fits) == len(np.unique(combination)) else False
     return build_release(placement, regions, findings, seed=task.seed, disjoint=apart)
 
 
@@ -133,8 +133,8 @@ def _merged(ground: SearchGround, group: Ints, failing: Bools) -> Codes:
     begins = np.searchsorted(group[by_group], np.arange(len(failing) + 1))
     alone = ground.costs(by_group, begins)
     many = np.diff(begins)
-    both = by_group[run_places(begins[pairs.ravel()], many[pairs.ravel()])]
-    costs = ground.costs(both, offsets_of(many[pairs].sum(axis=1))) - alone[pairs].sum(axis=1)
+    members = by_group[run_places(begins[pairs.ravel()], many[pairs.ravel()])]
+    costs = ground.costs(members, offsets_of(many[pairs].sum(axis=1))) - alone[pairs].sum(axis=1)
     becomes = np.arange(len(failing))
     free = np.ones(len(failing), dtype=bool)
     for failing_group, near_group in pairs[np.argsort(costs, kind="stable")].tolist():

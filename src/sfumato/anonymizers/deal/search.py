@@ -229,7 +229,7 @@ class Chain:
         made = members.copy()
         rules = ground.bounds
         if ground.box:
-            rules = ground.ladder[self._chance.integers(len(ground.ladder))]
+            rules = ground.stand_ins[self._chance.integers(len(ground.stand_ins))]
         parts = ground.cut_cells(made, begins, rules)
         of_pair = np.searchsorted(begins, parts[:-1], side="right") - 1
         then = np.bincount(of_pair, ground.costs(made, parts), minlength=len(begins) - 1)

@@ -156,8 +156,8 @@ def leave(state: GroupState, people: DealtPeople, columns: DealtColumns, x: Int)
                 if tops[g, r, 1] == 0:
                     tops[g, r, 0] -= 1
                     first = columns.rungs[r, 1]
-                    for other in range(first, first + columns.rungs[r, 2]):
-                        tops[g, r, 1] += state.cells[g, other] == tops[g, r, 0]
+                    for place in range(first, first + columns.rungs[r, 2]):
+                        tops[g, r, 1] += state.cells[g, place] == tops[g, r, 0]
         ends, span = state.ends, np.int64(columns.span[j])
         lowest, highest = code == ends[g, span, 0], code == ends[g, span, 3]
         if lowest:

@@ -265,8 +265,8 @@ class NodeSizes:
             np.array([len(level.regions) for level in column_levels.levels], dtype=np.float64)
             for column_levels in judge.levels
         ]
-        other = prod(float(stored.codes_in(column)) for column in stored.other_columns)
-        self.most: Floats = np.minimum(reduce(np.multiply.outer, labels) * other, len(stored))
+        other_codes = prod(float(stored.codes_in(column)) for column in stored.other_columns)
+        self.most: Floats = np.minimum(reduce(np.multiply.outer, labels) * other_codes, len(stored))
         self._least: Floats = np.ones(judge.heights)
         self.learn(tables.finest.levels, len(stored))
 
@@ -331,7 +331,7 @@ class StoredSearch:
         if table.counts.fits:
             with judge.brought(table) as base:
                 walk.over(base)
-                walk.settle(lambda other: judge.judge(roll_to(base, other)), levels)
+                walk.settle(lambda node_levels: judge.judge(roll_to(base, node_levels)), levels)
         elif walk.open[levels]:  # else it was thought to fit, and serve others
             walk.record(judge.judge_levels(levels))
 
@@ -424,7 +424,7 @@ class Descent:
             if self._known[levels] > _SHRUNK * len(source):
                 return
         tables.keep(levels)
-        tables.forget(lambda other: other not in (levels, source.levels))
+        tables.forget(lambda kept: kept not in (levels, source.levels))
 
     def _learn(self, tuples: dict[Levels, int]) -> None:
         """Nodes have so many, or about so many."""

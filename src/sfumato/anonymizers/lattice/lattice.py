@@ -265,8 +265,8 @@ def nothing_safe(task: Task, judge: Judge, outcome: LatticeOutcome) -> NoSafeRel
         )
     nearest = min(outcome.whole.nodes, key=lambda node: node.suppressed)
     return NoSafeRelease(
-        f"no node of the lattice satisfies the policy: the nearest fails {judge.told(nearest)}, "
-        "loosen the criterion, or give coarser hierarchies"
+        "no node of the lattice satisfies the policy: the nearest fails "
+        f"{judge.failure_words(nearest)}, loosen the criterion, or give coarser hierarchies"
     )
 
 

@@ -230,7 +230,7 @@ class Judge:
             judged = replace(judged, outcome=outcome, why=failing.name)
         return judged, kept
 
-    def told(self, node: Node) -> str:
+    def failure_words(self, node: Node) -> str:
         """By what a node fails, and what would help beside coarser levels and a looser bound."""
         people = f"{node.suppressed:,} of {self.people:,} people"
         if node.suppressed > self.limit:

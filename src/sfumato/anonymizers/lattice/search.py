@@ -271,11 +271,11 @@ class BothEnds:
             for level in range(levels[coarser] + 1, self._top[coarser] + 1)
         }
         self._one_by_one.near(tuple(max(level - 1, 0) for level in levels))
-        for least, other in sorted((self._least(other), other) for other in around):
+        for least, swapped in sorted((self._least(swapped), swapped) for swapped in around):
             if self._may_not_be_best(least):
                 break
-            if not len(self._inherited(other)):
-                self._ask(other)
+            if not len(self._inherited(swapped)):
+                self._ask(swapped)
 
     # -- from below ------------------------------------------------------------------------------
 

@@ -80,7 +80,7 @@ class PolicyText:
             _drop(document, gone)
             self._text = tomlkit.dumps(document)
             return
-        for piece in _pieces(_found(document, gone)):
+        for piece in _pieces(_items_at(document, gone)):
             piece.trivia.indent = _BEGIN + piece.trivia.indent
             piece.trivia.trail += _END
         marked = tomlkit.dumps(document)
@@ -163,7 +163,7 @@ class PolicyText:
             f"{_key(key)} = {_written(_as_read(v)).as_string()}" for key, v in entries.items()
         ]
         added = _BEGIN + "".join(f"{line}\n" for line in lines)
-        last = _last(_pieces(_found(document, (near,))))
+        last = _last(_pieces(_items_at(document, (near,))))
         if last is None:
             self._text = _closed(self._text + added)
         else:
@@ -200,7 +200,7 @@ def _closed(marked: str) -> str:
     )
 
 
-def _found(document: Any, path: Path) -> list[Item]:
+def _items_at(document: Any, path: Path) -> list[Item]:
     """What stands at a path: several parts where a table is written in several places."""
     parts = [document]
     for step in path:
@@ -232,7 +232,7 @@ def _pieces(parts: Iterable[Item]) -> Iterator[Item]:
 
 def _own_pieces(document: Any, table: Path) -> Iterator[Item]:
     """The header of a table and its keys; none where they do not stand below a header."""
-    for part in _found(document, table):
+    for part in _items_at(document, table):
         if not (isinstance(part, Table) and part.is_super_table()):
             if isinstance(part, Table):
                 yield part

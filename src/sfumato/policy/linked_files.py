@@ -188,8 +188,12 @@ def slot_schema(slot: Slot, schema: Schema, columns: Sequence[str] | None = None
         return schema.part(quasi, tuple(schema.sensitive))
     first = quasi[0]
     values = schema.part((first,), tuple(schema.sensitive))
-    others = {name: hierarchy for name, hierarchy in values.hierarchies.items() if name != first}
-    return replace(values, hierarchies=others, domains={**values.domains, first: "categorical"})
+    hierarchies = {
+        name: hierarchy for name, hierarchy in values.hierarchies.items() if name != first
+    }
+    return replace(
+        values, hierarchies=hierarchies, domains={**values.domains, first: "categorical"}
+    )
 
 
 def _earlier(where: str, given: object, folder: Path, schema: Schema | None) -> Earlier:
@@ -253,10 +257,10 @@ class Links:
             settings = value.settings()
             slot: Slot = "shape by region" if value.by_region or value.by_cell else "shape"
             if isinstance(value.shape, Outside):
-                settings["shape"] = self._held(slot, value.shape.people)
+                settings["shape"] = self._people_entry(slot, value.shape.people)
             return settings
         if isinstance(value, Outside):
-            return self._held("prior", value.people)
+            return self._people_entry("prior", value.people)
         if isinstance(value, Prior):
             return plain_prior(value)
         if isinstance(value, Gain):
@@ -268,7 +272,7 @@ class Links:
                 for plain_source in self._sources(value, source)
             ]
         if isinstance(value, Table | Release):
-            return self._held("population", value)
+            return self._people_entry("population", value)
         return self._relative(value) if isinstance(value, Path) else value
 
     def any_in(self, criteria: Sequence[Any]) -> bool:
@@ -284,20 +288,20 @@ class Links:
                     return True
         return False
 
-    def _held(self, slot: Slot, value: Table | Release) -> dict[str, Any]:
+    def _people_entry(self, slot: Slot, value: Table | Release) -> dict[str, Any]:
         if isinstance(value, Release):
             return self._of_release(slot, value)
         if self._schema is None:
             raise PolicyError(
                 f"{slot}: a file needs the [schema] of its columns; give the policy its schema"
             )
-        alike = _read_alike(slot, value.schema, self._schema)
+        read_options = _read_alike(slot, value.schema, self._schema)
         named = None
-        if value.file is not None and alike is not None:
+        if value.file is not None and read_options is not None:
             named = self._named(value.file)
         if named is None:
             return self._write_counts(slot, value, self._schema)
-        return {**named, **(alike or {})}
+        return {**named, **(read_options or {})}
 
     def _of_release(self, slot: str, release: Release) -> dict[str, Any]:
         named = None if release.file is None else self._named(release.file)
@@ -401,11 +405,15 @@ def _read_alike(slot: Slot, read_with: Schema, schema: Schema) -> dict[str, Any]
         *(schema.sensitive if slot == "population" else ()),
     }:
         return None
-    usual = slot_schema(slot, schema)
+    default_schema = slot_schema(slot, schema)
     shared_columns = [name for name in schema.quasi if name in read_with.quasi]
     if not shared_columns:
         return None
-    columns = usual.quasi if set(usual.quasi) <= set(shared_columns) else tuple(shared_columns)
+    columns = (
+        default_schema.quasi
+        if set(default_schema.quasi) <= set(shared_columns)
+        else tuple(shared_columns)
+    )
     asked = slot_schema(slot, schema, columns)
     matter = [*asked.sensitive, *(asked.quasi if slot != "shape" else ())]
     for by_column in ("hierarchies", "domains", "levels", "lists"):
@@ -414,7 +422,7 @@ def _read_alike(slot: Slot, read_with: Schema, schema: Schema) -> dict[str, Any]
             return None
     if (read_with.nulls, read_with.several) != (asked.nulls, asked.several):
         return None
-    options: dict[str, Any] = {} if columns == usual.quasi else {"columns": list(columns)}
+    options: dict[str, Any] = {} if columns == default_schema.quasi else {"columns": list(columns)}
     return options if read_with.count is None else {**options, "count": read_with.count}
 
 

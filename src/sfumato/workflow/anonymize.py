@@ -215,7 +215,7 @@ def check_texts(table: Table) -> None:
         if text.column not in table.schema.insist:
             raise InputError(
                 f"column {text.column!r} ({text.role}) is free text, in which anything may stand "
-                f"({text.told}); take it out of {text.role}, or publish it all the same with "
+                f"({text.words}); take it out of {text.role}, or publish it all the same with "
                 f"insist = [{text.column!r}] in the schema"
             )
 

@@ -321,7 +321,7 @@ def _texts(texts: Sequence[FreeText], release: Release) -> tuple[Verdict, ...]:
             None,
             ABSENT,
             attribute=text.column,
-            note=f"anything may stand in it ({text.told}); take it out, or insist on it",
+            note=f"anything may stand in it ({text.words}); take it out, or insist on it",
         )
         for text in texts
         if text.column not in release.schema.insist

@@ -59,7 +59,9 @@ def fit_quasi(column: Profile) -> Fit:
         return Fit(Masking(), "13053, 1305*, 130**: neighbouring codes share their beginning")
     if column.kind == "numeric" and not codes:
         ranges = _ranges(column, 15)
-        return Fit(ranges, _told(ranges)) if ranges else Fit(Suppression(), "the number or *")
+        return (
+            Fit(ranges, _range_words(ranges)) if ranges else Fit(Suppression(), "the number or *")
+        )
     if column.kind == "date":
         spans = date_periods(column)
         return Fit(spans, f"a date, then its {', '.join(spans.units)}")
@@ -102,14 +104,14 @@ def fit_sensitive(column: Profile) -> Fit:
         ranges = _ranges(column, 12)
         if ranges is not None:
             ranges = replace(ranges, widths=ranges.widths[:2])
-            return Fit(ranges, f"judged and published in {_told(ranges)}", None, 1)
+            return Fit(ranges, f"judged and published in {_range_words(ranges)}", None, 1)
     if are_icd10(column):
         why = "ICD-10: a level in [schema.levels] would publish the category (1), block or chapter"
         return Fit(Icd10(), why)
     return Fit(None, "", "categorical" if column.mixed or are_codes(column) else None)
 
 
-def _told(ranges: Intervals) -> str:
+def _range_words(ranges: Intervals) -> str:
     tails = [f"from {ranges.top} on together"] if ranges.top is not None else []
     if ranges.bottom is not None:
         tails.append(f"below {ranges.bottom} together")

@@ -102,9 +102,9 @@ class DraftRules:
         last = self.rules.as_of - OLDEST + 1  # who was born before it is 90 or older
         if topic == "zip code":
             seen = sorted({text[:3] for text in map(str, column.values)})
-            shown = tuple(digits for digits in seen if self.rules.populous(digits))
+            populous = tuple(digits for digits in seen if self.rules.populous(digits))
             why = "three digits where more than 20,000 people live, else 000"
-            return Fit(Zip3(shown), why, "categorical", finest=1)
+            return Fit(Zip3(populous), why, "categorical", finest=1)
         if column.kind == "date":
             born = last if "birth" in about else None
             return Fit(Dates(("year", "decade"), bottom=born), "its year, then decade", finest=1)

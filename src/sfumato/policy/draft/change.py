@@ -101,11 +101,11 @@ def _change(text: str, profile: Profile, role: str) -> str:
             edit.remove("schema", table, name)
     _forget_elsewhere(edit, name, role)
     if role in _SINGLE:
-        other = schema.get(role)
+        previous = schema.get(role)
         edit.set("schema", role, value=name, note=note_lines(_ABOUT[role]))
-        if isinstance(other, str) and role in ("person", "household"):
+        if isinstance(previous, str) and role in ("person", "household"):
             dropped = [column for column in _named(schema, "identifiers") if column != name]
-            _set_list(edit, "identifiers", [*dropped, other])
+            _set_list(edit, "identifiers", [*dropped, previous])
     elif role != "none":
         _set_list(
             edit, role, [*(column for column in _named(schema, role) if column != name), name]
@@ -257,8 +257,8 @@ def change_reading(
     schema = _schema_of(edit)
     for name, profile in after.items():
         role = role_in(schema, name)
-        same = name in before and before[name].kind == profile.kind
-        if role not in ("quasi", "sensitive") or same:
+        same_kind = name in before and before[name].kind == profile.kind
+        if role not in ("quasi", "sensitive") or same_kind:
             continue
         for table in ("hierarchies", "domains", "levels", "units", "limits"):
             edit.remove("schema", table, name)

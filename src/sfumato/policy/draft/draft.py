@@ -60,7 +60,7 @@ Judged = dict[str, tuple[RoleGuess, Fit]]
 def settle(sample: Sample, roles: Roles) -> Roles:
     """The roles with hierarchies and domains that an audit of the whole table will accept."""
     values = _distinct(sample, [*roles.quasi, *roles.sensitive])
-    others = dict(roles.others)
+    unjudged = dict(roles.others)
 
     def settled(judged: Judged) -> Judged:
         kept: Judged = {}
@@ -71,13 +71,13 @@ def settle(sample: Sample, roles: Roles) -> Roles:
                 asked = guess.question or "some values are not what most are: all are categories"
                 kept[name] = replace(guess, question=asked), plain()
             else:
-                others[name] = RoleGuess(guess.profile, "none", "its values cannot be read")
+                unjudged[name] = RoleGuess(guess.profile, "none", "its values cannot be read")
         return kept
 
     quasi, sensitive = settled(roles.quasi), settled(roles.sensitive)
     if not quasi:
         raise InputError(f"{sample.source.label} has no column that can be read as a category")
-    return replace(roles, quasi=quasi, sensitive=sensitive, others=others)
+    return replace(roles, quasi=quasi, sensitive=sensitive, others=unjudged)
 
 
 def _fits(sample: Sample, name: str, fit: Fit, values: pa.Array) -> bool:
@@ -275,7 +275,7 @@ def draft_of(examined: Examined, asked: DraftRules = NO_RULES) -> Draft:
 
 def _scanned(sample: Sample, roles: Roles) -> Roles:
     """The roles with what was found in columns of free text, as numbers of cells."""
-    others = dict(roles.others)
+    unjudged = dict(roles.others)
     naming = [guess.name for guess in [*roles.having("identifiers"), *roles.having("person")]]
     for name, guess in roles.others.items():
         if guess.question != FREE_TEXT_ASKED:
@@ -283,11 +283,11 @@ def _scanned(sample: Sample, roles: Roles) -> Roles:
         kind = sample.source.types[name]
         column = ColumnCells(name, "", kind, sample.engine, sample.source)
         question = (
-            f"{FREE_TEXT_ASKED} ({FreeText.of(column, naming).told}). To publish it all the same "
+            f"{FREE_TEXT_ASKED} ({FreeText.of(column, naming).words}). To publish it all the same "
         )
-        others[name] = replace(guess, question=f"{question}list it in keep and in insist")
+        unjudged[name] = replace(guess, question=f"{question}list it in keep and in insist")
         column.forget()
-    return replace(roles, others=others)
+    return replace(roles, others=unjudged)
 
 
 def _check_glued(registered: Source, profiles: list[Profile]) -> None:
@@ -304,9 +304,9 @@ def _check_glued(registered: Source, profiles: list[Profile]) -> None:
 def _written(registered: Source, reading: Reading) -> Reading:
     """What the policy is to say of how its file is written, where that is not plain to see."""
     form = registered.form
-    stated = reading.about("file")
+    stated_reading = reading.about("file")
     if not registered.untyped:
-        return stated
+        return stated_reading
     plain = FileForm()
     detected = Reading(
         delimiter=form.delimiter if form.delimiter != plain.delimiter else None,
@@ -314,7 +314,7 @@ def _written(registered: Source, reading: Reading) -> Reading:
         encoding=None if form.encoding in ("utf-8", "utf-8-sig") else form.encoding,
         dates=form.dates,
     )
-    return stated.over(detected)
+    return stated_reading.over(detected)
 
 
 def _marked(marks_by_column: Mapping[str, Sequence[str]]) -> list[OwnersQuestion]:

@@ -204,10 +204,10 @@ def special_codes(profiles: Sequence[Profile]) -> dict[str, list[str]]:
         texts = [str(value).strip() for value in profile.values]
         rows = list(zip(texts, profile.counts.tolist(), strict=True))
         words = sorted({text for text in texts if not any(map(str.isdigit, text))})
-        others = sorted({*texts} - {*words})
+        figures = sorted({*texts} - {*words})
         common = all(n >= _CODE_ROWS for text, n in rows if text in words)
-        few = 0 < len(words) <= _MOST_CODES and len(others) >= max(3, len(words))
-        if few and common and _on_a_scale(others):
+        few = 0 < len(words) <= _MOST_CODES and len(figures) >= max(3, len(words))
+        if few and common and _on_a_scale(figures):
             coded[profile.name] = words
     return coded
 

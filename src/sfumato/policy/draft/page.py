@@ -215,7 +215,7 @@ def adds_little(roles: Roles) -> str:
     return "not measured, as nearly everybody is unique without it; it may single people out too"
 
 
-_TOLD = {
+_EXPLANATIONS = {
     "domains": "Numbers that are codes, or mixed with text: every value a category.",
     "limits": "How fine a column may be published: finest is a level of its hierarchy below.",
     "levels": "Numbers that are judged and published in ranges, at this level.",
@@ -232,7 +232,7 @@ def _table(name: str, roles: Roles, entry: Callable[[Fit], object]) -> list[str]
         for column, value in entries.items()
         if value is not None
     ]
-    return [*note_lines(_TOLD[name]), f"[schema.{name}]", *lines] if lines else []
+    return [*note_lines(_EXPLANATIONS[name]), f"[schema.{name}]", *lines] if lines else []
 
 
 def _limits(fit: Fit) -> dict[str, int] | None:

@@ -96,7 +96,7 @@ def _agreeing(
 
     Those that last, if there are any; `known`: also others that an outsider may know, such as age.
     """
-    others = [
+    candidates = [
         guess.profile
         for guess in guesses.values()
         if guess.role in ("known", "candidate", "identifiers")
@@ -105,10 +105,16 @@ def _agreeing(
         and guess.profile.share < NEARLY_ALL
     ]
     lasting = _lasting(guesses)
-    elsewhere = [other for other in others if not (other.topic and other.topic.name in _PLACES)]
+    elsewhere = [
+        candidate
+        for candidate in candidates
+        if not (candidate.topic and candidate.topic.name in _PLACES)
+    ]
     if known:
         lasting |= {profile.name for profile in elsewhere if guesses[profile.name].role == "known"}
-    tested = [profile for profile in others if profile.name in lasting] if lasting else elsewhere
+    tested = (
+        [profile for profile in candidates if profile.name in lasting] if lasting else elsewhere
+    )
     return [profile.name for profile in tested if _agrees(sample, key, profile)]
 
 
@@ -123,11 +129,11 @@ def _lasting(guesses: dict[str, RoleGuess]) -> set[str]:
     }
 
 
-def _agrees(sample: Sample, key: Profile, other: Profile) -> bool:
-    key_column, two = f"c{key.place}", f"c{other.place}"
+def _agrees(sample: Sample, key: Profile, tested: Profile) -> bool:
+    key_column, two = f"c{key.place}", f"c{tested.place}"
     rows = key.present + key.missing
     shared = rows - key.distinct
-    chance = float(np.square(other.counts / max(int(other.counts.sum()), 1)).sum())
+    chance = float(np.square(tested.counts / max(int(tested.counts.sum()), 1)).sum())
     if shared < _SHARED or chance > 1 - 1 / _SHARED:
         return False
     pairs = f"(SELECT {key_column}, {two} FROM {TABLE} GROUP BY {key_column}, {two}) AS pairs"

@@ -95,8 +95,8 @@ class ProposedHierarchy:
         for level in self.levels.levels[1:-1]:
             codes = level.codes[: len(self.rows)]
             smallest = int(np.bincount(codes, weights=self.rows)[np.unique(codes)].min())
-            shown = private or smallest >= _FEWER
-            counts_by_level.append((len(np.unique(codes)), smallest if shown else None))
+            may_be_told = private or smallest >= _FEWER
+            counts_by_level.append((len(np.unique(codes)), smallest if may_be_told else None))
         return counts_by_level
 
 

@@ -147,9 +147,9 @@ def probe(
     return Probe(codes, n, one_in * sample.one_in)
 
 
-def choose(probe: Probe, known: Sequence[str], others: Sequence[str], most: int) -> Chosen:
+def choose(probe: Probe, known: Sequence[str], candidates: Sequence[str], most: int) -> Chosen:
     """The known columns and those of the others that single out many further people."""
-    columns, left = list(known), list(others)
+    columns, left = list(known), list(candidates)
     if not columns:  # a policy needs one quasi-identifier at least
         gains = probe.gains([], left)
         columns.append(max(left, key=lambda name: gains[name]))
@@ -221,23 +221,23 @@ def decide(sample: Sample, profiles: Sequence[Profile], asked: DraftRules) -> Ro
     find_person(sample, guesses)
     _enough_sensitive(guesses, sample)
     known = [name for name, guessed in guesses.items() if guessed.role == "known"]
-    others = [name for name, guessed in guesses.items() if guessed.role == "candidate"]
-    if not known and not others:
-        others = _resort(guesses, sample)
-    several = _one_look_each(sample, guesses, known, others)
+    candidates = [name for name, guessed in guesses.items() if guessed.role == "candidate"]
+    if not known and not candidates:
+        candidates = _resort(guesses, sample)
+    several = _one_look_each(sample, guesses, known, candidates)
     person = next((g.profile.place for g in guesses.values() if g.role == "person"), None)
     unlinked = several is not None and several.unlinked
     if several is not None and not unlinked:
         asked.withhold_several(guesses, several.differing)
     person = None if unlinked else person  # rows are told apart, not people by one of theirs
-    probed = probe(sample, {n: guesses[n].profile.place for n in [*known, *others]}, person)
-    _drop_followers(guesses, probed, known, others)
+    probed = probe(sample, {n: guesses[n].profile.place for n in [*known, *candidates]}, person)
+    _drop_followers(guesses, probed, known, candidates)
     if len(known) > MOST_QUASI:
         for name in known[MOST_QUASI:]:
             why = f"outsiders may know it, but beyond {MOST_QUASI} such columns no detail survives"
             guesses[name] = replace(guesses[name], role="none", why=why)
         known = known[:MOST_QUASI]
-    chosen = choose(probed, known, others, max(MOST_MEASURED, len(known)))
+    chosen = choose(probed, known, candidates, max(MOST_MEASURED, len(known)))
     places = {name: guesses[name].profile.place for name in chosen.columns}
     return Roles(
         quasi={
@@ -263,7 +263,7 @@ def decide(sample: Sample, profiles: Sequence[Profile], asked: DraftRules) -> Ro
 
 
 def _one_look_each(
-    sample: Sample, guesses: dict[str, RoleGuess], known: list[str], others: list[str]
+    sample: Sample, guesses: dict[str, RoleGuess], known: list[str], candidates: list[str]
 ) -> Several | None:
     """People who are counted once look the same on all their rows, or rows are kept one by one.
 
@@ -274,11 +274,11 @@ def _one_look_each(
         return None
     sensitive = [name for name, guessed in guesses.items() if guessed.role == "sensitive"]
     single = [name for name in sensitive if guesses[name].profile.kind != "list"]
-    several = between_rows(sample, person.profile, [*known, *others, *single])
+    several = between_rows(sample, person.profile, [*known, *candidates, *single])
     differing = {*several.differing}
-    if differing & {*known} or (others and not known and differing >= {*others}):
-        return keep_rows(guesses, person, several, [*known, *others])
-    others[:] = leave_out(guesses, several, others)
+    if differing & {*known} or (candidates and not known and differing >= {*candidates}):
+        return keep_rows(guesses, person, several, [*known, *candidates])
+    candidates[:] = leave_out(guesses, several, candidates)
     return several
 
 
@@ -323,15 +323,15 @@ def _resort(guesses: dict[str, RoleGuess], sample: Sample) -> list[str]:
 
 
 def _drop_followers(
-    guesses: dict[str, RoleGuess], measured: Probe, known: list[str], others: list[str]
+    guesses: dict[str, RoleGuess], measured: Probe, known: list[str], candidates: list[str]
 ) -> None:
     """Of two columns of which one follows from the other, one is enough.
 
     A city beside its zip code would give away the digits that a mask hides.
     """
     for column in known[:_COMPARED]:
-        for other in [*known, *others]:
-            if other == column or column not in known or other not in [*known, *others]:
+        for other in [*known, *candidates]:
+            if other == column or column not in known or other not in [*known, *candidates]:
                 continue
             if not measured.determines(column, other):
                 continue
@@ -344,7 +344,7 @@ def _drop_followers(
                 else f"follows from {spelt}, whose coarsening it would undo"
             )
             guesses[gone] = RoleGuess(guesses[gone].profile, "none", why)
-            (known if gone in known else others).remove(gone)
+            (known if gone in known else candidates).remove(gone)
 
 
 def _prefers_coarser(

@@ -20,14 +20,14 @@ from sfumato.release.release import Release
 
 NO_ADVICE = "Facts about this file, measured by the text named; no legal advice."
 FREE_TEXT = "free text"
-STATED = "stated by the owner, not checked"
+OWNERS_WORD = "stated by the owner, not checked"
 
 
 @dataclass(frozen=True)
 class Paragraph:
     """`name` is its number in the text, `statement` what it asks in short, `reason` why so.
 
-    `reason` counts cells and people: it is its owner's. `stated`: the owner's word is in it, which
+    `reason` counts cells and people: it is its owner's. `owner_stated`: the owner's word is in it, which
     everybody is told.
     """
 
@@ -35,7 +35,7 @@ class Paragraph:
     statement: str
     status: Status
     reason: str = ""
-    stated: bool = False
+    owner_stated: bool = False
 
     @property
     def answered(self) -> bool:
@@ -64,7 +64,7 @@ class RuleFinding:
     def public(self) -> RuleFinding:
         """Without reasons: they count single cells. That its owner stated it is told."""
         bare = (
-            replace(paragraph, reason=STATED if paragraph.stated else "")
+            replace(paragraph, reason=OWNERS_WORD if paragraph.owner_stated else "")
             for paragraph in self.paragraphs
         )
         return replace(self, paragraphs=tuple(bare))
@@ -120,25 +120,27 @@ def unread(name: str, statement: str) -> Paragraph:
 class Against:
     """What speaks against a paragraph; not `sure`: it may, and nobody can tell but the owner.
 
-    `stated`: the owner says that it does not.
+    `owner_denies`: the owner says that it does not.
     """
 
     reason: str
     sure: bool = True
-    stated: bool = False
+    owner_denies: bool = False
 
 
 def settled(name: str, statement: str, objections: Iterable[Against]) -> Paragraph:
     """A paragraph that holds unless something speaks against it, or may do so."""
     listed = list(objections)
     sure = dict.fromkeys(against.reason for against in listed if against.sure)
-    stated = dict.fromkeys(f"{against.reason} ({STATED})" for against in listed if against.stated)
+    denied = dict.fromkeys(
+        f"{against.reason} ({OWNERS_WORD})" for against in listed if against.owner_denies
+    )
     unsure = dict.fromkeys(
-        against.reason for against in listed if not against.sure and not against.stated
+        against.reason for against in listed if not against.sure and not against.owner_denies
     )
     status: Status = "violated" if sure else "cannot_judge" if unsure else "holds"
-    reason = "; ".join([*sure, *unsure, *stated])
-    return Paragraph(name, statement, status, reason, stated=bool(stated))
+    reason = "; ".join([*sure, *unsure, *denied])
+    return Paragraph(name, statement, status, reason, owner_stated=bool(denied))
 
 
 def counted(column: str, cells: int, description: str) -> str:

@@ -44,7 +44,7 @@ class FreeText:
         )
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """What was found, in words."""
         form_counts = ", ".join(f"{form} in {cells:,}" for form, cells in self.hits.items())
         many = f"{self.cells:,} text{'s' * (self.cells != 1)}"
@@ -61,7 +61,7 @@ def text_paragraph(judged: JudgedRelease, name: str) -> Paragraph:
         for column in judged.columns
         if column.is_text and column.counts.is_free_text
     ]
-    reasons = (f"{text.column}: {text.told}" for text in texts)
+    reasons = (f"{text.column}: {text.words}" for text in texts)
     return settled(name, statement, (Against(reason, sure=False) for reason in reasons))
 
 
@@ -69,7 +69,7 @@ def texts_of(release: Release) -> tuple[FreeText, ...]:
     """The columns of free text that a release publishes as they are, or as sensitive values."""
     if isinstance(release.made, ReadFrom):
         domains = {name: groups.domain for name, groups in release.by_attribute.items()}
-        return _found(release.made.stray.handed_out, release.schema, domains)
+        return _free_texts(release.made.stray.handed_out, release.schema, domains)
     placed = release.placement
     return () if placed is None else texts_in(placed.table)
 
@@ -79,10 +79,10 @@ def texts_in(table: Table) -> tuple[FreeText, ...]:
     too."""
     columns = columns_of(table.engine, table.source, table.schema, whole=True)
     domains = {attribute.name: attribute.domain for attribute in table.counts.sensitive}
-    return _found(columns, table.schema, domains)
+    return _free_texts(columns, table.schema, domains)
 
 
-def _found(
+def _free_texts(
     published: HandedOut, schema: Schema, domains: Mapping[str, Domain | None]
 ) -> tuple[FreeText, ...]:
     naming = [column.name for column in published.columns if column.role in _NAMING]

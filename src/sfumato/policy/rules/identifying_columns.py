@@ -163,8 +163,8 @@ def _people_named(column: ColumnCells) -> int:
 def _other_codes(kind: IdentifierKind, column: ColumnCells) -> Iterator[Against]:
     """Numbers and codes that nearly every row has to itself, or that are called an id."""
     counts, topic = column.counts, topic_of(column.name)
-    others = [other for other in KINDS if other is not kind and other.names(column.name)]
-    elsewhere = any(_told_apart(other, column) for other in others)
+    other_kinds = [named for named in KINDS if named is not kind and named.names(column.name)]
+    elsewhere = any(_told_apart(named, column) for named in other_kinds)
     if subjects_of(column.name) & _ELSEWHERE and column.role != "identifiers":
         return
     if elsewhere or counts.distinct <= _FLAG or column.role == "weight":

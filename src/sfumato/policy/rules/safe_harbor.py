@@ -27,7 +27,7 @@ from sfumato.errors import PolicyError, other_than_file, quoted
 from sfumato.policy.draft.words import subjects_of, tokens_of
 from sfumato.policy.rules.base import (
     FREE_TEXT,
-    STATED,
+    OWNERS_WORD,
     Against,
     JudgedRelease,
     Paragraph,
@@ -161,12 +161,12 @@ class SafeHarbor(RuleSet):
             yield text_paragraph(judged, FREE_TEXT)
         known: Status = "holds" if self.no_actual_knowledge else "cannot_judge"
         why = (
-            STATED
+            OWNERS_WORD
             if self.no_actual_knowledge
             else "only its owner can say so: no_actual_knowledge = true under [profile]"
         )
         statement = "no actual knowledge that it could identify"
-        yield Paragraph("(ii)", statement, known, why, stated=self.no_actual_knowledge)
+        yield Paragraph("(ii)", statement, known, why, owner_stated=self.no_actual_knowledge)
 
     @property
     def statements(self) -> dict[str, object]:
@@ -196,11 +196,13 @@ class SafeHarbor(RuleSet):
         rules["C"] = "years only, 90 and over", self._dates
         for letter, (statement, rule) in sorted(rules.items()):
             objections = [
-                replace(against, stated=not against.sure and column.name in self.no_identifiers)
+                replace(
+                    against, owner_denies=not against.sure and column.name in self.no_identifiers
+                )
                 for column in published.columns
                 for against in rule(column)
             ]
-            if any(not against.sure and not against.stated for against in objections):
+            if any(not against.sure and not against.owner_denies for against in objections):
                 answer = "if they are none, say so: no_identifiers = [...] under [profile]"
                 objections.append(Against(answer, sure=False))
             if letter == "R" and published.unseen:
@@ -226,8 +228,8 @@ class SafeHarbor(RuleSet):
             return
         fine = small = unclear = 0
         for text, n in column.listed.items():
-            shown = [code.rstrip("*xX#_") for code in _members(text)]
-            digits = [code for code in shown if code not in ("", "000", "00000")]
+            codes = [code.rstrip("*xX#_") for code in _members(text)]
+            digits = [code for code in codes if code not in ("", "000", "00000")]
             if not all(code.isdecimal() for code in digits):
                 unclear += n
             elif any(len(code) > 3 for code in digits):

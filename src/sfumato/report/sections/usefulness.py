@@ -151,7 +151,7 @@ def warnings_of(report: Report) -> list[str]:
     worth = worth_of(report)
     sentences = [
         f"FREE TEXT IS PUBLISHED, because its owner insists, and anything may stand in it: "
-        f"{text.column} ({text.told})."
+        f"{text.column} ({text.words})."
         for text in report.insisted
     ]
     if worth.little:

@@ -27,8 +27,8 @@ OWNERS_WORD = "stated by the owner, not checked"
 class Paragraph:
     """`name` is its number in the text, `statement` what it asks in short, `reason` why so.
 
-    `reason` counts cells and people: it is its owner's. `owner_stated`: the owner's word is in it, which
-    everybody is told.
+    `reason` counts cells and people: it is its owner's. `owner_stated`: the owner's word is in
+    it, which everybody is told.
     """
 
     name: str

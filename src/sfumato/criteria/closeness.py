@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from fractions import Fraction
+from functools import cache
 from math import inf, nextafter
 from numbers import Real
 from typing import Any, ClassVar, Self
@@ -105,12 +106,16 @@ class TCloseness(GroupCriterion):
             measured = _nested(groups, steps)
             exact = _nested_exact(steps)
         bound = fraction(self.t)
-        reference = [fraction(weight) for weight in groups.reference.tolist()]
-        total = sum(reference, Fraction(0))
+
+        @cache  # only asked where a group comes near the bound
+        def reference() -> list[Fraction]:
+            weights = [fraction(weight) for weight in groups.reference.tolist()]
+            total = sum(weights, Fraction(0))
+            return [weight / total for weight in weights]
 
         def compare(g: int) -> int:
             size = int(groups.sizes[g])
-            gap = [-weight / total for weight in reference]
+            gap = [-share for share in reference()]
             for place in range(groups.indptr[g], groups.indptr[g + 1]):
                 gap[groups.indices[place]] += Fraction(int(groups.data[place]), size)
             return sign(exact(groups, gap) - bound)

@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from fractions import Fraction
+from functools import cache
 from typing import ClassVar, Self
 
 import numpy as np
@@ -73,13 +75,17 @@ class BetaLikeness(GroupCriterion):
             gain = np.where((gain > cap - _UNSURE) & (gain > _UNSURE), np.inf, gain)
         measured = groups.max_of(gain)
         bound = fraction(self.beta)
-        reference = [fraction(weight) for weight in groups.reference.tolist()]
-        total = sum(reference)
+
+        @cache  # only asked where a group comes near the bound
+        def reference() -> list[Fraction]:
+            weights = [fraction(weight) for weight in groups.reference.tolist()]
+            total = sum(weights, Fraction(0))
+            return [weight / total for weight in weights]
 
         def compare(g: int) -> int:
-            size = int(groups.sizes[g])
+            size, shares = int(groups.sizes[g]), reference()
             worst = max(
-                int(groups.data[place]) * total / (size * reference[groups.indices[place]]) - 1
+                int(groups.data[place]) / (size * shares[groups.indices[place]]) - 1
                 for place in range(groups.indptr[g], groups.indptr[g + 1])
             )
             return sign(worst - bound)

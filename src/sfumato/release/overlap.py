@@ -146,7 +146,7 @@ def _without(text: str, places: Sequence[int]) -> str:
 
 
 def _meets(regions: Sequence[Region]) -> Meets | None:
-    """Which regions of a column share a value: ranges all at once, others pair by pair."""
+    """Which regions of a column share a value: ranges at once, sets by value, others in pairs."""
     spans = np.array([isinstance(region, Span) for region in regions])
     unordered_places = np.flatnonzero(~spans)
     if len(regions) > MOST_PARTS or len(unordered_places) * len(regions) > MOST_PAIRS:
@@ -164,11 +164,20 @@ def _meets(regions: Sequence[Region]) -> Meets | None:
             having = np.array([special in span.beside for span in ranges])
             meets |= having[:, None] & having
         table[np.ix_(spans, spans)] = meets
+    having_value: dict[tuple[bool, object], list[int]] = defaultdict(list)
     for unordered in unordered_places.tolist():
-        for place in range(len(regions)):
-            table[unordered, place] = table[place, unordered] = overlaps(
-                regions[unordered], regions[place]
-            )
+        region = regions[unordered]
+        if isinstance(region, ValueSet):  # as `overlaps` does: by value or by text
+            for value in region.values:
+                having_value[False, value].append(unordered)
+            for text in region.texts:
+                having_value[True, text].append(unordered)
+        for place, other in enumerate(regions):
+            if not (isinstance(region, ValueSet) and isinstance(other, ValueSet)):
+                table[unordered, place] = table[place, unordered] = overlaps(region, other)
+    for sharing in having_value.values():
+        if len(sharing) > 1:
+            table[np.ix_(sharing, sharing)] = True
     np.fill_diagonal(table, True)
     return table
 

@@ -379,7 +379,7 @@ def test_no_partition_puts_fewer_people_into_failing_groups(
     reference = [n + other for n, other in zip(together, more, strict=True)]
     apart, merged = (labelled(counts, reference, width) for counts in (parts, [together]))
     for criterion in criteria:
-        (holds,), measure = criterion.held(merged)
+        (holds,), measure = criterion.holds_and_measure(merged)
         if holds or measure is None:
             continue
         (lost,) = criterion.lost_below(merged, np.asarray(measure.per_group))

@@ -166,17 +166,17 @@ def _as_concentrated(loss: PrivacyLoss) -> Any:
     measures, combine = opendp("measures"), opendp("combinators")
     if loss.rho is not None:
         return combine.make_approximate(
-            _stated(measures.zero_concentrated_divergence(), float(loss.rho))
+            _accounted(measures.zero_concentrated_divergence(), float(loss.rho))
         )
-    pure = _stated(measures.max_divergence(), float(loss.epsilon))
+    pure = _accounted(measures.max_divergence(), float(loss.epsilon))
     concentrated = combine.make_pureDP_to_zCDP(pure)
     if not loss.delta:
         return combine.make_approximate(concentrated)
     rough = measures.approximate(measures.zero_concentrated_divergence())
-    return _stated(rough, (float(concentrated.map(1)), float(loss.delta)))
+    return _accounted(rough, (float(concentrated.map(1)), float(loss.delta)))
 
 
-def _stated(measure: Any, loss: Any) -> Any:
+def _accounted(measure: Any, loss: Any) -> Any:
     """A measurement that tells nothing and has this loss: all that accounting needs."""
     domains, metrics = opendp("domains"), opendp("metrics")
     return opendp("measurements").make_user_measurement(

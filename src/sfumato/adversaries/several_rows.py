@@ -74,7 +74,7 @@ class KnownParts:
     part: Ints
     kind: Ints
     people: Ints
-    whose: Ints  # the numbers of people who have published rows
+    persons: Ints  # the numbers of people who have published rows
     kind_of: Ints  # the kind of each
 
     @property
@@ -118,8 +118,8 @@ def known_parts(release: Release, knows: Knows) -> KnownParts | None:
     rank = np.arange(len(person)) - np.repeat(begins, np.diff(np.append(begins, len(person))))
     most = int(rank.max(initial=0)) + 1
     places, place = np.unique(group * most + rank, return_inverse=True)
-    whose = np.cumsum(np.diff(person, prepend=-1) != 0) - 1
-    offsets = offsets_of(np.bincount(whose))
+    nth_person = np.cumsum(np.diff(person, prepend=-1) != 0) - 1
+    offsets = offsets_of(np.bincount(nth_person))
     kind_of, kinds = code_sets(offsets, place.astype(np.int32), repeated=True)
     people = np.bincount(kind_of, minlength=len(kinds)).astype(np.int64)
     sets, part, kind = _parts(kinds, places, most, knows)
@@ -252,9 +252,9 @@ class RowsRead:
             dealt = parts.rank[members][:, None]  # rows of hers before this one
             first = offsets[start:stop] - offsets[start]
             left = rows - dealt
-            same = np.multiply.reduceat(np.maximum(saying - dealt, 0) / left, first, axis=0)
+            agreeing = np.multiply.reduceat(np.maximum(saying - dealt, 0) / left, first, axis=0)
             none = np.multiply.reduceat(np.maximum(left - saying, 0) / left, first, axis=0)
-            yield slice(start, stop), _normalized(same), 1 - none
+            yield slice(start, stop), _normalized(agreeing), 1 - none
             start = stop
 
     def before(self, rows: int) -> tuple[Floats, Floats]:
@@ -262,17 +262,17 @@ class RowsRead:
         total = self.by_row.by_value()
         drawn = np.arange(rows, dtype=np.float64)[:, None]
         left = np.maximum(total.sum() - drawn, 1)
-        same = np.prod(np.maximum(total - drawn, 0) / left, axis=0)
+        agreeing = np.prod(np.maximum(total - drawn, 0) / left, axis=0)
         none = np.prod(np.maximum(total.sum() - total - drawn, 0) / left, axis=0)
-        return _normalized(same[None, :])[0], 1 - none
+        return _normalized(agreeing[None, :])[0], 1 - none
 
     @cached_property
     def strongest(self) -> Floats:
         """For each part her strongest belief in a value that all its rows share."""
         assert self.parts is not None
         strongest = np.zeros(len(self.parts.sets))
-        for part_numbers, same, _ in self.beliefs():
-            strongest[part_numbers] = same.max(axis=1, initial=0.0)
+        for part_numbers, agreeing, _ in self.beliefs():
+            strongest[part_numbers] = agreeing.max(axis=1, initial=0.0)
         return strongest
 
     def threats(self) -> list[Threat]:
@@ -280,12 +280,12 @@ class RowsRead:
         if self.parts is None:
             why = "not measured: nobody here knows whose rows they are, or there are too many"
             return [Threat(NAME, self.words, why, status="not_measured")]
-        threats = [self._whose(self.parts)]
+        threats = [self._of_owners(self.parts)]
         if self.by_row.width and about is not None:
             threats += self._values(self.parts, about)
         return threats
 
-    def _whose(self, parts: KnownParts) -> Threat:
+    def _of_owners(self, parts: KnownParts) -> Threat:
         people = self.release.people
         risk = 1 / parts.candidates
         far = moved(np.full(len(risk), 1 / people), risk)

@@ -309,9 +309,9 @@ class GroupCriterion(Criterion):
         return self._judged(groups)[0]
 
     def holds(self, groups: Groups) -> Bools:
-        return self.held(groups)[0]
+        return self.holds_and_measure(groups)[0]
 
-    def held(self, groups: Groups) -> tuple[Bools, Measure | None]:
+    def holds_and_measure(self, groups: Groups) -> tuple[Bools, Measure | None]:
         """Which groups hold, and what was measured of them; None where nothing can be."""
         if self.undefined(groups):
             return np.zeros(len(groups), dtype=bool), None

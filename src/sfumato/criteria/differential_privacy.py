@@ -94,14 +94,14 @@ class DifferentialPrivacy(JudgedAtEnd):
         loss = self._promised(groups)
         holds = loss is not None and loss.epsilon <= self.epsilon and loss.delta <= self.delta
         measure = self.measure(groups)
-        alike = groups.guarantee is not None  # a promise to everybody: no group is worse off
+        to_everybody = groups.guarantee is not None  # a promise to everybody: no group is worse off
         return Verdict(
             self.name,
             "holds" if holds else "violated",
             np.inf if loss is None else loss.epsilon,
             self.required,
-            () if alike else measure.worst,
-            None if alike else np.asarray(measure.per_group, dtype=np.float64),
+            () if to_everybody else measure.worst,
+            None if to_everybody else np.asarray(measure.per_group, dtype=np.float64),
             measure.sense,
             note=self._note(groups, loss),
         )

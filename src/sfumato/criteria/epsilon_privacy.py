@@ -208,15 +208,17 @@ class EpsilonPrivacy(GroupCriterion):
         With A people of N in the set, R1 <= eps and R2 <= eps are y (d N + e) <= a N^2 + b N + c
         at y = A: caps on how many may have it.
         """
-        hers = self.adversary
-        by_itself = hers.by_region or not hers.drawable or hers.adversary_class == "IV"
+        adversary = self.adversary
+        by_itself = (
+            adversary.by_region or not adversary.drawable or adversary.adversary_class == "IV"
+        )
         if by_itself or per_person(self.predicates):
             return None
-        prior = hers.prior(everybody)
+        prior = adversary.prior(everybody)
         assert isinstance(prior, SharedPrior)
         sets = [values for values, _ in asked(self.predicates, everybody)]
         certain = [values for values in sets if prior.weights(values, prior.totals[0])[1] == 0]
-        if not isinstance(self.predicates, str) and (certain or hers.known):
+        if not isinstance(self.predicates, str) and (certain or adversary.known):
             return None
         # What she was certain of nothing moves, as long as nobody has what she rules out.
         sets = [values for values in sets if values not in certain]
@@ -232,7 +234,7 @@ class EpsilonPrivacy(GroupCriterion):
             tuple(codes * len(prior.totals)),
             tuple(float(number) for row in numbers for number in row),
         )
-        rules = [fewest(hers.known + 1), upper]
+        rules = [fewest(adversary.known + 1), upper]
         if self.predicates == "all" and everybody.width > 1:
             shares = prior.shares or (Fraction(1),) * everybody.width
             rules.append(present([code for code, share in enumerate(shares) if share > 0]))

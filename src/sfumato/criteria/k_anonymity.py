@@ -105,8 +105,8 @@ class KMap(GroupCriterion):
         """Equal bounds by the same population: the same object, or the same file."""
         if not isinstance(other, KMap):
             return NotImplemented
-        same = same_population(self.population, other.population)
-        return same and (self.k, self.sensitive) == (other.k, other.sensitive)
+        equal_population = same_population(self.population, other.population)
+        return equal_population and (self.k, self.sensitive) == (other.k, other.sensitive)
 
     @property
     def required(self) -> str:

@@ -119,17 +119,17 @@ class DeltaPresence(GroupCriterion):
         own = groups.own_people
         behind = PopulationPerGroup.behind(groups, self.population, alone=False)
         share = own / behind.people
-        _, alike = np.unique(behind.people, return_inverse=True)
+        _, kind = np.unique(behind.people, return_inverse=True)
 
         def exact(bound: Fraction, group: int) -> int:
             return sign(int(own[group]) - bound * Fraction(float(behind.people[group])))
 
         most, least = fraction(self.maximum), fraction(self.minimum)
         share, fine = decide(
-            groups, share, self.maximum, "at_most", lambda group: exact(most, group), alike
+            groups, share, self.maximum, "at_most", lambda group: exact(most, group), kind
         )
         _, enough = decide(
-            groups, share, self.minimum, "at_least", lambda group: exact(least, group), alike
+            groups, share, self.minimum, "at_least", lambda group: exact(least, group), kind
         )
         parts = {"lowest": float(share.min())} if self.minimum else {}
         if behind.uncovered:

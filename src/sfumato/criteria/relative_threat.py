@@ -189,11 +189,11 @@ class RelativeThreatBound(JudgedAtEnd):
     @property
     def _asked(self) -> str:
         """What is asked otherwise than usually."""
-        usual = MembershipAttacker().question
+        default = MembershipAttacker().question
         question = self.attacker.question
         words = {
-            "a prior of its own": question.prior != usual.prior,
-            "learner conditional": question.reading != usual.reading,
+            "a prior of its own": question.prior != default.prior,
+            "learner conditional": question.reading != default.reading,
             f"gain: {question.gain.words}": not question.gain.is_default,
             f"{' and '.join(self.joint)} together": bool(self.joint),
             f"seen: {', '.join(question.known or ())}": question.known is not None,

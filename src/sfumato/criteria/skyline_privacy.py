@@ -375,7 +375,7 @@ class SkylinePrivacy(ReleaseCriterion):
             point = check_point(asked.points[worst].tolist())
             grounding = ground(groups, int(asked.targets[worst]), point, asked.case)
             # Who is worst off is told by the verdict's `worst`, which not everybody may see.
-            grounds = grounding.told(
+            grounds = grounding.in_words(
                 lambda group: f"{'the worst' if group == grounding.target else 'another'} group"
             )
             sentences.append(grounds.rstrip("."))

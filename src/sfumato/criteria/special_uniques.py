@@ -44,7 +44,7 @@ class NoSpecialUniques(JudgedTogether):
         return f"columns that tell somebody apart > {self.size}"
 
     @property
-    def each(self) -> KAnonymity:
+    def group_criterion(self) -> KAnonymity:
         return KAnonymity(2)
 
     def adversaries(self, release: Release) -> Iterator[Asked]:

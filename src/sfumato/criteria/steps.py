@@ -46,8 +46,8 @@ class Ladder:
         """
         rising = self.rungs[0] < self.rungs[-1]
         above = rising == (way == "tighter")
-        beyond = [rung for rung in self.rungs if (rung > value if above else rung < value)]
-        return min(beyond, key=lambda rung: abs(rung - value), default=None)
+        further = [rung for rung in self.rungs if (rung > value if above else rung < value)]
+        return min(further, key=lambda rung: abs(rung - value), default=None)
 
 
 @dataclass(frozen=True)
@@ -113,10 +113,10 @@ def worst_places(badness: npt.NDArray[Any], sizes: npt.NDArray[np.int64], most: 
     if most == 0:
         return []
     edge = np.partition(badness, len(badness) - most)[len(badness) - most]
-    beyond = np.flatnonzero(badness > edge)
+    worse = np.flatnonzero(badness > edge)
     ties = np.flatnonzero(badness == edge)
-    room = most - len(beyond)
+    room = most - len(worse)
     if room < len(ties):
         ties = ties[np.argpartition(-sizes[ties], room - 1)[:room]]
-    places: list[int] = np.concatenate([beyond, ties]).tolist()
+    places: list[int] = np.concatenate([worse, ties]).tolist()
     return sorted(places, key=lambda g: (-badness[g], -int(sizes[g]), g))

@@ -36,7 +36,7 @@ class JudgedTogether(ReleaseCriterion):
 
     @property
     @abstractmethod
-    def each(self) -> GroupCriterion:
+    def group_criterion(self) -> GroupCriterion:
         """A release holds by this if each of its groups holds by that."""
 
     def start(self, groups: Groups) -> object:
@@ -44,12 +44,12 @@ class JudgedTogether(ReleaseCriterion):
         return self
 
     def split(self, state: object, parent: Groups, children: Groups) -> object | None:
-        return state if np.all(self.each.holds(children)) else None
+        return state if np.all(self.group_criterion.holds(children)) else None
 
     def candidates(
         self, state: object, parents: Groups, children: Groups, first: Ints
     ) -> CandidateSplits:
-        safe = self.each.holds(children)
+        safe = self.group_criterion.holds(children)
         return PartsAlone(np.logical_and.reduceat(safe, first[:-1]))
 
 
@@ -90,7 +90,7 @@ class Together(JudgedTogether):
         return self.criterion.promise
 
     @property
-    def each(self) -> GroupCriterion:
+    def group_criterion(self) -> GroupCriterion:
         return self.of_each
 
     def inapplicable(self, groups: Groups) -> str:

@@ -187,32 +187,34 @@ def _with_releases(
     `counted` tells how many people are exposed, at least and at most, by the new release and some
     of the earlier ones, told by their numbers.
     """
-    every = range(len(earlier))
+    places = range(len(earlier))
     everyone = replace(rule, counting="all")
     labels = [before.label for before in earlier]
-    found = replace(
+    complete = replace(
         finding,
-        together=counted(every, everyone),
+        together=counted(places, everyone),
         by_release=tuple(
             (label, counted([place], everyone)[1]) for place, label in enumerate(labels)
         ),
-        added=counted(every, replace(rule, counting="added")),
+        added=counted(places, replace(rule, counting="added")),
     )
 
     def status(left_out: Collection[int]) -> Status:
-        exposed = counted([place for place in every if place not in left_out], rule)
+        exposed = counted([place for place in places if place not in left_out], rule)
         return bound_status(exposed, finding.people.number, finding.fewest, share)
 
-    if status(()) != "violated" or status(every) != "holds":
-        return found
+    if status(()) != "violated" or status(places) != "holds":
+        return complete
     for many in (1, 2):
         if many == 2 and len(labels) > MOST_PAIRED:
             break
-        blamed = [some for some in combinations_of(every, many) if status(some) == "holds"]
+        blamed = [
+            left_out for left_out in combinations_of(places, many) if status(left_out) == "holds"
+        ]
         if blamed:
-            named = tuple(tuple(labels[place] for place in some) for some in blamed)
-            return replace(found, culprits=named)
-    return replace(found, culprits=(tuple(labels),))
+            named = tuple(tuple(labels[place] for place in left_out) for left_out in blamed)
+            return replace(complete, culprits=named)
+    return replace(complete, culprits=(tuple(labels),))
 
 
 def _of_people(
@@ -309,7 +311,7 @@ def _of_targets(
     groups, located = new.groups_for(name), locate(new, people)
     per_case = np.bincount(people.case, weights=people.people, minlength=people.cases)
     here = np.flatnonzero(np.diff(located.indptr))
-    indptr, codes = _shown(groups, located, here)
+    indptr, codes = _values_shown(groups, located, here)
     one_each = np.arange(len(here) + 1)
 
     def people_of(chosen: Bools) -> int:
@@ -318,8 +320,8 @@ def _of_targets(
     exposure = expose(groups, earlier, people)
 
     def counted(beside: Collection[int], rule: ExposureRule) -> tuple[int, int]:
-        some = exposure.only(beside)
-        exposed = people_of(some.exposed(indptr, codes, one_each, here, rule))
+        chosen = exposure.only(beside)
+        exposed = people_of(chosen.exposed(indptr, codes, one_each, here, rule))
         return exposed, exposed
 
     judged = int(per_case[here].sum())
@@ -337,12 +339,14 @@ def _of_targets(
     return _with_releases(finding, earlier, counted, rule, share)
 
 
-def _shown(groups: Groups, found: Located, here: Ints) -> tuple[Ints, Ints]:
+def _values_shown(groups: Groups, located: Located, here: Ints) -> tuple[Ints, Ints]:
     """The values that the groups of each case show, each once."""
-    mine = found.take(here)
-    many = groups.distinct[mine.groups]
-    stored = run_places(groups.indptr[mine.groups], many)
-    keys = np.unique(np.repeat(rows_of(mine.indptr), many) * groups.width + groups.indices[stored])
+    fitting = located.take(here)
+    many = groups.distinct[fitting.groups]
+    stored = run_places(groups.indptr[fitting.groups], many)
+    keys = np.unique(
+        np.repeat(rows_of(fitting.indptr), many) * groups.width + groups.indices[stored]
+    )
     owner, codes = np.divmod(keys, groups.width)
     return np.searchsorted(owner, np.arange(len(here) + 1)).astype(np.int64), codes
 
@@ -369,5 +373,5 @@ def _of_regions(
         (0, 0),
         (),
     )
-    found = _with_releases(finding, earlier, counted, rule, share)
-    return found if rule.counting == "added" else replace(found, added=None)
+    complete = _with_releases(finding, earlier, counted, rule, share)
+    return complete if rule.counting == "added" else replace(complete, added=None)

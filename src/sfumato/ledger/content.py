@@ -51,10 +51,10 @@ def spell_value(value: Value) -> Any:
     return value
 
 
-def read_value(told: Any) -> Any:
-    if not isinstance(told, dict):
-        return told
-    ((kind, text),) = told.items()
+def read_value(spelt: Any) -> Any:
+    if not isinstance(spelt, dict):
+        return spelt
+    ((kind, text),) = spelt.items()
     if kind == "time":
         return dt.datetime.fromisoformat(text)
     return dt.date.fromisoformat(text) if kind == "date" else float(text)
@@ -75,24 +75,24 @@ def spell_region(region: Region) -> dict[str, Any]:
     return {"mask": region.pattern} if isinstance(region, Mask) else {"any": True}
 
 
-def _labelled(told: dict[str, Any], label: str | None) -> dict[str, Any]:
-    return told if label is None else {**told, "label": label}
+def _labelled(spelt: dict[str, Any], label: str | None) -> dict[str, Any]:
+    return spelt if label is None else {**spelt, "label": label}
 
 
-def read_region(told: dict[str, Any]) -> Region:
-    if "set" in told:
-        values = frozenset(read_value(value) for value in told["set"])
-        return ValueSet(values, told.get("label"))
-    if "span" in told:
-        low, high = (read_value(end) for end in told["span"])
-        with_low, with_high = told["closed"]
-        beside = frozenset(told.get("beside", ()))
-        return Span(low, high, with_low, with_high, told.get("label"), beside)
-    if "mask" in told:
-        return Mask(told["mask"])
-    if "codes" in told and (family := family_labelled(str(told["codes"]))) is not None:
+def read_region(spelt: dict[str, Any]) -> Region:
+    if "set" in spelt:
+        values = frozenset(read_value(value) for value in spelt["set"])
+        return ValueSet(values, spelt.get("label"))
+    if "span" in spelt:
+        low, high = (read_value(end) for end in spelt["span"])
+        with_low, with_high = spelt["closed"]
+        beside = frozenset(spelt.get("beside", ()))
+        return Span(low, high, with_low, with_high, spelt.get("label"), beside)
+    if "mask" in spelt:
+        return Mask(spelt["mask"])
+    if "codes" in spelt and (family := family_labelled(str(spelt["codes"]))) is not None:
         return family
-    if "any" in told:
+    if "any" in spelt:
         return Anything()
     raise InputError("a region of the ledger cannot be read; it was written by something else")
 
@@ -125,7 +125,7 @@ def pack(release: Release, guarantee: Guarantee | None = None) -> bytes:
         arrays |= {"members": listed.indptr, "people": listed.n}
         head["listed"] = []
         if (ids := listed.numbered) is not None:
-            head["ids"] = {"column": ids.column, "ids": [str(each) for each in ids.ids]}
+            head["ids"] = {"column": ids.column, "ids": [str(bucket_id) for bucket_id in ids.ids]}
         for place, domain in enumerate(listed.domains):
             used, codes = np.unique(listed.codes[place], return_inverse=True)
             head["listed"].append(_spell_domain(domain, used))
@@ -176,8 +176,8 @@ def unpack(content: bytes, label: str, file: FileStamp | None = None) -> Release
     codes = np.vstack([arrays[f"codes {place}"] for place in range(len(columns))]).astype(np.int32)
     if "listed" in head:
         domains = tuple(_read_domain(column) for column in columns)
-        told = head.get("ids")  # an earlier version did not keep them
-        ids = None if told is None else BucketIds(told["column"], np.array(told["ids"]))
+        kept_ids = head.get("ids")  # an earlier version did not keep them
+        ids = None if kept_ids is None else BucketIds(kept_ids["column"], np.array(kept_ids["ids"]))
         regions = Buckets(domains, arrays["members"], codes, arrays["people"], numbered=ids)
     else:
         parts = tuple(tuple(read_region(part) for part in column["parts"]) for column in columns)
@@ -211,7 +211,7 @@ def unpack(content: bytes, label: str, file: FileStamp | None = None) -> Release
             guarantee=None if told_guarantee is None else Guarantee.read(told_guarantee),
             file=file,
             perturbed={
-                name: perturbation_of(told) for name, told in head.get("pseudonyms", {}).items()
+                name: perturbation_of(spelt) for name, spelt in head.get("pseudonyms", {}).items()
             },
         ),
         several=several,
@@ -233,8 +233,10 @@ def _spell_domain(domain: Domain, used: Sequence[int] | Ints) -> dict[str, Any]:
     return {"name": domain.name, "kind": domain.kind, "values": values}
 
 
-def _read_domain(told: dict[str, Any]) -> Domain:
-    return Domain(told["name"], told["kind"], tuple(read_value(value) for value in told["values"]))
+def _read_domain(spelt: dict[str, Any]) -> Domain:
+    return Domain(
+        spelt["name"], spelt["kind"], tuple(read_value(value) for value in spelt["values"])
+    )
 
 
 def _write(arrays: dict[str, Any], head: dict[str, Any]) -> bytes:

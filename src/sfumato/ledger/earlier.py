@@ -118,14 +118,14 @@ class Earlier:
         return self._ledgers[id(source)].releases()
 
     @property
-    def _same(self) -> tuple[Any, ...]:
+    def _identity(self) -> tuple[Any, ...]:
         return tuple(_place(source) for source in self.sources)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Earlier) and self._same == other._same
+        return isinstance(other, Earlier) and self._identity == other._identity
 
     def __hash__(self) -> int:
-        return hash(self._same)
+        return hash(self._identity)
 
     def __repr__(self) -> str:
         at_hand = [f"{source.label!r}" for source in self.sources if isinstance(source, Release)]

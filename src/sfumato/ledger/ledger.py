@@ -270,9 +270,9 @@ class Ledger(Displayed):
         `about` names the people it is about; promises add up over releases of the same.
         `guarantee` is what a randomised release promises, if it does not say so itself.
         """
-        for what, given in (("name", name), ("about", about)):
+        for option, given in (("name", name), ("about", about)):
             if not isinstance(given, str) or not given.strip():
-                raise InputError(f"{what} = {quoted(given)} is not allowed; give it a name")
+                raise InputError(f"{option} = {quoted(given)} is not allowed; give it a name")
         release.refuse_wildcards()
         promised = release.guarantee if guarantee is None else guarantee
         if release.regions.noisy and promised is None:
@@ -348,8 +348,10 @@ class Ledger(Displayed):
 
     def fingerprint(self, names: Sequence[str]) -> str:
         """The SHA-256 of what these releases hold, to tell later whether they are the same."""
-        held = {entry.name: content for entry, content in self._rows()}
-        digests = [f"{name} {sha256(held[name]).hexdigest()}" for name in names if name in held]
+        contents = {entry.name: content for entry, content in self._rows()}
+        digests = [
+            f"{name} {sha256(contents[name]).hexdigest()}" for name in names if name in contents
+        ]
         return sha256("\n".join(digests).encode()).hexdigest()
 
     def spent(self, about: str | None = None, new: Release | None = None) -> tuple[Spent, ...]:

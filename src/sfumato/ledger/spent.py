@@ -53,10 +53,10 @@ def add_up(promised: Sequence[Promised]) -> tuple[Spent, ...]:
     """The sums for each population that has a randomised release."""
     spent = []
     for population in dict.fromkeys(name for name, _ in promised):
-        mine = [guarantee for name, guarantee in promised if name == population]
-        given = [guarantee for guarantee in mine if guarantee is not None]
+        guarantees = [guarantee for name, guarantee in promised if name == population]
+        given = [guarantee for guarantee in guarantees if guarantee is not None]
         if given:
-            unprotected = len(mine) - len(given)
+            unprotected = len(guarantees) - len(given)
             spent += [_spent(population, given, relation, unprotected) for relation in RELATIONS]
     return tuple(spent)
 

@@ -52,10 +52,10 @@ from sfumato.adversaries.composition.intersection import (
     SharedValues,
     common_attribute,
     intersect_cases,
-    masses_of,
     prior_weights,
     share_values,
     tilts,
+    weights_of,
 )
 from sfumato.adversaries.composition.noise_reading import (
     ExpectedCounts,
@@ -309,12 +309,12 @@ def intersection_attack(
         ]
     else:
         groups_of_people = [find_groups(release, people, scale) for release in releases]
-    masses = masses_of(releases, shared, overlap)
+    weights = weights_of(releases, shared, overlap)
     counts: list[Floats] = [groups.data.astype(np.float64) for groups in shared.groups]
     for place, expected_counts in expected_of.items():  # every count of such a release is 1 there
-        masses[place], counts[place] = masses[place] * expected_counts, expected_counts
+        weights[place], counts[place] = weights[place] * expected_counts, expected_counts
     expected = prior_weights(shared, population, counts)
-    cases = intersect_cases(shared, groups_of_people, masses, tilts(expected))
+    cases = intersect_cases(shared, groups_of_people, weights, tilts(expected))
     if owner is not None:
         people = _by_worst_row(people, cases, owner)
     right = _right(people, cases, shared)
@@ -373,14 +373,14 @@ def _notes_of_rows(releases: Sequence[Release], owned: bool) -> tuple[str, ...]:
     """What is told where people have several rows."""
     if not any(release.groups.beside.unlinked is not None for release in releases):
         return ()
-    whom = (
+    subject = (
         "everybody by the row of hers of which the fewest values are left"
         if owned
         else ("a target is one row, and whose rows they are is not told (name the person column)")
     )
     return (
         "rows are published one by one, and what is left is told of the value of a row: "
-        f"{whom}; what rows that say the same tell together: require composition",
+        f"{subject}; what rows that say the same tell together: require composition",
     )
 
 
@@ -431,7 +431,7 @@ def _expecting(
     for place, release in enumerate(releases):
         if release.regions.noisy:
             noisy = ExpectedCounts.of(release, attribute)
-            read[place], counts[place] = noisy.release, noisy.masses
+            read[place], counts[place] = noisy.release, noisy.counts
     return read, counts
 
 

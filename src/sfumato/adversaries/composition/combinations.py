@@ -96,10 +96,10 @@ def _meets(name: str, masks: set[str]) -> set[str]:
     all_masks, new = set(masks), set(masks)
     while new:
         met = {
-            both
+            common
             for new_mask in new
             for mask in all_masks
-            if (both := _meet(new_mask, mask)) is not None
+            if (common := _meet(new_mask, mask)) is not None
         }
         new = met - all_masks
         all_masks |= new

@@ -135,8 +135,8 @@ class EarlierExposure:
             word, bit = release // 64, np.uint64(1) << np.uint64(release % 64)
             there = (self.located[:, word] & bit) != 0
             if there.any():
-                shown = sums_by_row((self.shown_by[:, word] & bit) != 0, self.ends)
-                fewest = np.where(there, np.minimum(fewest, shown), fewest)
+                left = sums_by_row((self.shown_by[:, word] & bit) != 0, self.ends)
+                fewest = np.where(there, np.minimum(fewest, left), fewest)
         return fewest
 
     def only(self, releases: Iterable[int]) -> EarlierExposure:

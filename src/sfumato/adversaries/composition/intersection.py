@@ -77,7 +77,7 @@ def share_values(releases: Sequence[Release], sensitive: str | None = None) -> S
 def match_values(name: str, sources: Sequence[tuple[str, Groups]]) -> SharedValues:
     """Match the labels of groups, each with the name of its release."""
     groups = tuple(group for _, group in sources)
-    published = [_shown(group) for group in groups]
+    published = [_labels_present(group) for group in groups]
     _refuse_spellings(name, [label for label, _ in sources], published)
     labels = tuple(dict.fromkeys(label for group in groups for label in group.values))
     number = {label: place for place, label in enumerate(labels)}
@@ -144,20 +144,22 @@ def common_attribute(releases: Sequence[Release], sensitive: str | None = None) 
     return common[0]
 
 
-def _shown(groups: Groups) -> tuple[str, ...]:
+def _labels_present(groups: Groups) -> tuple[str, ...]:
     """The labels that somebody has."""
     return tuple(groups.values[code] for code in np.unique(groups.indices[groups.data > 0]))
 
 
-def _alone(shown: Sequence[Sequence[str]], place: int) -> tuple[str, ...]:
-    others = {label for release, labels in enumerate(shown) if release != place for label in labels}
-    return tuple(label for label in shown[place] if label not in others)
+def _alone(by_release: Sequence[Sequence[str]], place: int) -> tuple[str, ...]:
+    elsewhere = {
+        label for release, labels in enumerate(by_release) if release != place for label in labels
+    }
+    return tuple(label for label in by_release[place] if label not in elsewhere)
 
 
 def _refuse_strangers(name: str, sources: Sequence[tuple[str, Groups]]) -> None:
     for place, (label, groups) in enumerate(sources):
         for other_label, other_groups in sources[:place]:
-            here, there = _shown(groups), _shown(other_groups)
+            here, there = _labels_present(groups), _labels_present(other_groups)
             if here and there and not set(here) & set(there):
                 raise InputError(
                     f"{other_label} and {label} share no value of {name!r}: {name_some(there)} "
@@ -165,10 +167,12 @@ def _refuse_strangers(name: str, sources: Sequence[tuple[str, Groups]]) -> None:
                 )
 
 
-def _refuse_spellings(name: str, labels: Sequence[str], shown: Sequence[Sequence[str]]) -> None:
-    for later in range(len(shown)):
+def _refuse_spellings(
+    name: str, labels: Sequence[str], by_release: Sequence[Sequence[str]]
+) -> None:
+    for later in range(len(by_release)):
         for earlier in range(later):
-            later_labels, earlier_labels = set(shown[later]), set(shown[earlier])
+            later_labels, earlier_labels = set(by_release[later]), set(by_release[earlier])
             plain = {_plain(label): label for label in earlier_labels - later_labels}
             twins = [
                 f"{plain[_plain(label)]!r} and {label!r}"
@@ -361,21 +365,24 @@ def stack(shared: SharedValues, located: Sequence[Located]) -> Stacked:
 
 
 def intersect_cases(
-    shared: SharedValues, located: Sequence[Located], masses: Sequence[Floats], tilt: Floats
+    shared: SharedValues,
+    located: Sequence[Located],
+    weights_by_release: Sequence[Floats],
+    tilt: Floats,
 ) -> IntersectedCases:
-    """Intersect what the located groups of every case show; masses are per stored count."""
+    """Intersect what the located groups of every case show; weights are per stored count."""
     from sfumato.adversaries.composition.kernel import intersect  # its compiler loads slowly
 
     laid = stack(shared, located)
     there = np.array([np.diff(placement.indptr) > 0 for placement in located])
-    weights = np.concatenate(masses).astype(np.float64)
+    weights = np.concatenate(weights_by_release).astype(np.float64)
     counted, ends, values, posterior = intersect(
         laid.indptr, laid.codes, weights, laid.begins, laid.groups, laid.units, tilt
     )
     return IntersectedCases(there, counted, ends, values, posterior)
 
 
-def masses_of(releases: Sequence[Release], shared: SharedValues, overlap: str) -> list[Floats]:
+def weights_of(releases: Sequence[Release], shared: SharedValues, overlap: str) -> list[Floats]:
     """What each stored count weighs: its people, or its people over the group's volume."""
     if overlap == "count":
         return [groups.data.astype(np.float64) for groups in shared.groups]

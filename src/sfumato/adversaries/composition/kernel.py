@@ -1,7 +1,7 @@
 """Intersecting what releases say of a person, compiled: values left, and how much speaks for each.
 
 All releases lie one behind another: group g holds the values `codes[indptr[g]:indptr[g + 1]]` with
-the masses beside them, and unit u (a person's place in one release) may be in the groups
+the weights beside them, and unit u (a person's place in one release) may be in the groups
 `groups[begins[u]:begins[u + 1]]`. `units[j, i]` is the unit of case i in release j.
 
 Beside it the core of `exposure.py`: which earlier releases show a value, and the fewest left.
@@ -104,7 +104,7 @@ def fewest(
     mark = np.full(width, -1, np.int64)
     common = np.empty(width, np.int64)
     for g in range(len(indptr) - 1):
-        shown = indptr[g + 1] - indptr[g]
+        values_here = indptr[g + 1] - indptr[g]
         for stored in range(indptr[g], indptr[g + 1]):
             mark[codes[stored]] = g
         for place in range(begins[g], begins[g + 1]):
@@ -121,7 +121,7 @@ def fewest(
                 by_all[place] = True
                 continue
             # Nobody is in all of them: the choice that leaves the fewest, or the group alone.
-            best = shown
+            best = values_here
             for choice in range(shared):
                 fits = 0
                 for other in range(shared):
@@ -159,32 +159,32 @@ def left_at_most(
 def _pour(
     indptr: Ints,
     codes: Ints,
-    masses: Floats,
+    weights: Floats,
     groups: Ints,
     start: int,
     stop: int,
     into: Floats,
     touched: Ints,
 ) -> tuple[int, float]:
-    """Sum the masses of some groups; how many values they show, and their total."""
-    shown, total = 0, 0.0
+    """Sum the weights of some groups; how many values they show, and their total."""
+    distinct, total = 0, 0.0
     for place in range(start, stop):
         g = groups[place]
         for stored in range(indptr[g], indptr[g + 1]):
-            code, mass = codes[stored], masses[stored]
+            code, mass = codes[stored], weights[stored]
             if into[code] == 0.0 and mass > 0.0:
-                touched[shown] = code
-                shown += 1
+                touched[distinct] = code
+                distinct += 1
             into[code] += mass
             total += mass
-    return shown, total
+    return distinct, total
 
 
 @kernel
 def intersect(
     indptr: Ints,
     codes: Ints,
-    masses: Floats,
+    weights: Floats,
     begins: Ints,
     groups: Ints,
     units: Ints,
@@ -204,52 +204,52 @@ def intersect(
     posterior = np.empty(len(values))
     into = np.zeros((releases, width))
     touched = np.empty((releases, width), np.int64)
-    shown = np.zeros(releases, np.int64)
+    distinct = np.zeros(releases, np.int64)
     filled = 0
     for i in range(cases):
         first, located = -1, 0
         for j in range(releases):
             u = units[j, i]
-            shown[j], _ = _pour(
-                indptr, codes, masses, groups, begins[u], begins[u + 1], into[j], touched[j]
+            distinct[j], _ = _pour(
+                indptr, codes, weights, groups, begins[u], begins[u + 1], into[j], touched[j]
             )
-            before[j, i] = shown[j]
+            before[j, i] = distinct[j]
             if begins[u + 1] > begins[u]:
                 located += 1
-                if first < 0 or shown[j] < shown[first]:
+                if first < 0 or distinct[j] < distinct[first]:
                     first = j
         start = filled
         if first >= 0:
-            if filled + shown[first] > len(values):
-                values = with_room(values, np.int64(0), np.int64(filled), shown[first])
-                posterior = with_room(posterior, np.int64(0), np.int64(filled), shown[first])
-            for place in range(shown[first]):
+            if filled + distinct[first] > len(values):
+                values = with_room(values, np.int64(0), np.int64(filled), distinct[first])
+                posterior = with_room(posterior, np.int64(0), np.int64(filled), distinct[first])
+            for place in range(distinct[first]):
                 code = touched[first, place]
                 everywhere = True
                 for j in range(releases):
-                    if shown[j] > 0 and into[j, code] == 0.0:
+                    if distinct[j] > 0 and into[j, code] == 0.0:
                         everywhere = False
                         break
                 if everywhere:
                     values[filled] = code
                     filled += 1
             sort_numbers(values[start:filled])
-            _weigh(values[start:filled], posterior[start:filled], into, shown, tilt)
+            _weigh(values[start:filled], posterior[start:filled], into, distinct, tilt)
         ends[i + 1] = filled
         for j in range(releases):
-            for place in range(shown[j]):
+            for place in range(distinct[j]):
                 into[j, touched[j, place]] = 0.0
     return before, ends, values[:filled].copy(), posterior[:filled].copy()
 
 
 @inner
-def _weigh(values: Ints, out: Floats, into: Floats, shown: Ints, tilt: Floats) -> None:
+def _weigh(values: Ints, out: Floats, into: Floats, distinct: Ints, tilt: Floats) -> None:
     """The product over releases, scaled after each so that many releases do not underflow."""
     for place in range(len(values)):
         out[place] = 1.0
     already = False
-    for j in range(len(shown)):
-        if shown[j] == 0:
+    for j in range(len(distinct)):
+        if distinct[j] == 0:
             continue
         most = 0.0
         for place in range(len(values)):

@@ -122,12 +122,12 @@ class KnownNoise:
 class ExpectedCounts:
     """A noisy release as she reads it: every cell it could show, and its expected counts.
 
-    `release` has all of its cells as groups, each with every value; `masses` are their expected
+    `release` has all of its cells as groups, each with every value; `counts` are their expected
     counts, cell by cell and value by value.
     """
 
     release: Release
-    masses: Floats
+    counts: Floats
 
     @classmethod
     def of(cls, release: Release, attribute: str) -> ExpectedCounts:

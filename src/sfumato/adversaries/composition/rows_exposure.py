@@ -89,8 +89,8 @@ class RowsExposure(EarlierExposure):
             for bit in range(first, min(first + self.block, 64 * len(mask))):
                 mask[bit // 64] |= np.uint64(1) << np.uint64(bit % 64)
             here = self.located & mask
-            shown: Bools = np.logical_and.reduce((self.shown_by & here[case]) == here[case], axis=1)
-            many = sums_by_row(shown, self.ends)
+            left: Bools = np.logical_and.reduce((self.shown_by & here[case]) == here[case], axis=1)
+            many = sums_by_row(left, self.ends)
             there = np.logical_or.reduce(here != 0, axis=1) & (many > 0)
             fewest = np.where(there, np.minimum(fewest, many), fewest)
         return fewest
@@ -120,7 +120,7 @@ class WatchedRows:
     knows: int | Literal["all"]
     case: Ints
     by_row: EarlierExposure
-    same: RowsExposure
+    by_set: RowsExposure
     offsets: Ints
     rows: Ints
     doubtful: Bools
@@ -139,14 +139,14 @@ class WatchedRows:
         shared, located = locate_in(groups, earlier, people)
         by_row = remembered(shared, located, people.cases)
         names = [attribute.name for attribute in counts.sensitive]
-        offsets, rows = _alike(counts, names.index(str(groups.attribute)), knows)
+        offsets, rows = _equal_rows(counts, names.index(str(groups.attribute)), knows)
         case_of_row = np.repeat(case, counts.n)[rows]
-        same, doubtful = _expose_sets(shared, located, offsets, case_of_row)
-        return cls(counts, knows, case, by_row, same, offsets, rows, doubtful)
+        by_set, doubtful = _expose_sets(shared, located, offsets, case_of_row)
+        return cls(counts, knows, case, by_row, by_set, offsets, rows, doubtful)
 
     def only(self, releases: Sequence[int]) -> WatchedRows:
         """Beside some of the earlier releases, told by their numbers."""
-        return replace(self, by_row=self.by_row.only(releases), same=self.same.only(releases))
+        return replace(self, by_row=self.by_row.only(releases), by_set=self.by_set.only(releases))
 
     def exposed(self, groups: Groups, rule: ExposureRule) -> ExposedPeople:
         """The people of each group who are exposed there by one of their rows."""
@@ -161,9 +161,9 @@ class WatchedRows:
         if len(self.offsets) > 1:
             sets, row = self._published_sets(published)
             present = np.unique(sets)
-            shown = _shown_together(read, np.searchsorted(present, sets), published.group[row])
+            together = _shown_together(read, np.searchsorted(present, sets), published.group[row])
             one_each = np.arange(len(present) + 1)
-            counted = self.same.exposed(*shown, one_each, present, rule)
+            counted = self.by_set.exposed(*together, one_each, present, rule)
             exposed = np.zeros(len(self.offsets) - 1, dtype=bool)
             exposed[present] = counted
             unknown = np.diff(self.offsets) > (np.inf if self.knows == "all" else self.knows)
@@ -179,7 +179,7 @@ class WatchedRows:
         rows = already[self.case[published.inside.tuples]][published.entry]
         if len(self.offsets) > 1:
             sets, row = self._published_sets(published)
-            rows[row[self.same.exposed_already(rule)[sets]]] = True
+            rows[row[self.by_set.exposed_already(rule)[sets]]] = True
         return published.people(rows, rows).everybody[0]
 
     def _published_sets(self, published: _PublishedRows) -> tuple[Ints, Ints]:
@@ -216,7 +216,7 @@ class _PublishedRows:
         return ExposedPeople(sure, possible, (least, most))
 
 
-def _alike(counts: Counts, attribute: int, knows: int | Literal["all"]) -> tuple[Ints, Ints]:
+def _equal_rows(counts: Counts, attribute: int, knows: int | Literal["all"]) -> tuple[Ints, Ints]:
     """The rows of each person that say the same, where there are several; as numbers of rows.
 
     Where fewer are known, every choice of so many or fewer of them. A row that is believed to be in
@@ -279,11 +279,11 @@ def _expose_sets(
     units[units < 0] = shapes  # the row is not there
     from sfumato.adversaries.composition.kernel import remember  # its compiler loads slowly
 
-    shown = np.concatenate([np.zeros(0, np.int64), *codes])
+    all_codes = np.concatenate([np.zeros(0, np.int64), *codes])
     remembered_sets = remember(
         offsets_of(np.concatenate([np.zeros(0, np.int64), *indptr])),
-        shown,
-        np.ones(len(shown), dtype=np.bool_),
+        all_codes,
+        np.ones(len(all_codes), dtype=np.bool_),
         np.append(np.arange(shapes + 1), shapes),
         np.arange(shapes),
         units,
@@ -335,8 +335,8 @@ def _at_least(
     groups, numbers, width = shared.groups[place], shared.numbers[place], len(shared.labels)
     indptr, stored = taken_rows(groups.indptr, fits.members.astype(np.int64))
     entry = np.repeat(rows_of(fits.offsets), np.diff(indptr))
-    keys, same = np.unique(entry * width + numbers[groups.indices[stored]], return_inverse=True)
-    times = np.bincount(same, weights=groups.data[stored], minlength=len(keys))
+    keys, key = np.unique(entry * width + numbers[groups.indices[stored]], return_inverse=True)
+    times = np.bincount(key, weights=groups.data[stored], minlength=len(keys))
     of_fit, codes = np.divmod(keys, width)
     begins = np.searchsorted(of_fit, np.arange(len(fits) + 1)).astype(np.int64)
     offsets, places = taken_rows(begins, fit)
@@ -359,8 +359,8 @@ def _shown_together(by_row: Groups, sets: Ints, group: Ints) -> tuple[Ints, Ints
     enough = by_row.data[stored] >= np.repeat(many, np.diff(indptr))
     value = np.repeat(owner, np.diff(indptr))[enough] * by_row.width
     value += by_row.indices[stored][enough]
-    shown, groups = np.unique(value, return_counts=True)
-    of_set, codes = np.divmod(shown, by_row.width)
+    values, groups = np.unique(value, return_counts=True)
+    of_set, codes = np.divmod(values, by_row.width)
     everywhere = groups == np.bincount(owner)[of_set]
     total = int(owner.max(initial=-1)) + 1
     begins = np.searchsorted(of_set[everywhere], np.arange(total + 1)).astype(np.int64)

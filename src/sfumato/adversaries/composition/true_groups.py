@@ -47,11 +47,11 @@ class TrueGroups:
             asked.append(targets.truth)
         number = _match(pairs, asked)
         of_tuple, self.known = number[: len(counts)], number[len(counts) :]
-        held = of_tuple[placement.tuples]
-        order = np.lexsort((placement.groups, held))
+        combination = of_tuple[placement.tuples]
+        order = np.lexsort((placement.groups, combination))
         self.groups, self.n = placement.groups[order], placement.n[order]
         total = int(number.max(initial=-1)) + 1
-        self.bounds = np.searchsorted(held[order], np.arange(total + 1))
+        self.bounds = np.searchsorted(combination[order], np.arange(total + 1))
 
     def draw(self, seed: int) -> Located:
         """One group for every row, drawn among those of its people; none if suppressed or unknown.
@@ -75,7 +75,7 @@ class TrueGroups:
         combinations = len(self.bounds) - 1
         owner = rows_of(self.bounds)
         kept = self.groups >= 0
-        held = np.bincount(owner[kept], weights=self.n[kept], minlength=combinations)
+        published = np.bincount(owner[kept], weights=self.n[kept], minlength=combinations)
         # Each row's combination against each row's case: pairs that occur, once.
         pairs, row = np.unique(np.vstack([self.known, case]), axis=1, return_inverse=True)
         located = placement.take(pairs[1])
@@ -87,7 +87,7 @@ class TrueGroups:
         hit = np.where(np.append(true, -1)[place] == asked, people[place], 0)
         hits = np.bincount(rows_of(located.indptr), weights=hit, minlength=pairs.shape[1])
         with np.errstate(invalid="ignore", divide="ignore"):
-            share: Floats = (hits / held[pairs[0]])[row.ravel()]
+            share: Floats = (hits / published[pairs[0]])[row.ravel()]
         return share
 
 

@@ -159,8 +159,8 @@ def _summed(groups: Groups, terms: Floats) -> Floats:
 
 def _in_vain(groups: Groups, expected: Expectation, a: Floats) -> Floats:
     """The share that was expected of values a class does not show: exactly nothing where it is."""
-    shown = _summed(groups, (a > 0).astype(np.float64))
-    missing = expected.rows.support[expected.of] > shown
+    occurring = _summed(groups, (a > 0).astype(np.float64))
+    missing = expected.rows.support[expected.of] > occurring
     return np.where(missing, np.maximum(1.0 - _summed(groups, a), 0.0), 0.0)
 
 
@@ -177,7 +177,7 @@ def _moved(groups: Groups, expected: Expectation) -> Floats:
     for start, stop in groups.blocks():
         rows, at = np.unique(np.maximum(expected.of[start:stop], 0), return_inverse=True)
         a = np.vstack([expected.rows.of_row(row, width)[:width] for row in rows.tolist()])
-        shown = groups.dense(start, stop) / groups.sizes[start:stop, None]
-        distance[start:stop] = METRICS[EARTH_MOVER].between(shown[:, places], a[at][:, places])
+        shares = groups.dense(start, stop) / groups.sizes[start:stop, None]
+        distance[start:stop] = METRICS[EARTH_MOVER].between(shares[:, places], a[at][:, places])
     distance[groups.row[~places[groups.indices]]] = 1.0
     return distance

@@ -88,8 +88,8 @@ class Observer:
         """As the threat matrix names her: who expects something else is somebody else."""
         if isinstance(self.expects, FewerColumns):
             return f"{NAME} who knows {', '.join(self.expects.columns)}"
-        usual = isinstance(self.expects, OfTable)
-        return NAME if usual else f"{NAME}, {WORDS[type(self.expects)]} prior"
+        of_table = isinstance(self.expects, OfTable)
+        return NAME if of_table else f"{NAME}, {WORDS[type(self.expects)]} prior"
 
     @property
     def fixed(self) -> bool:
@@ -194,8 +194,8 @@ class Observation:
 
     def threats(self) -> list[Threat]:
         """Her row of the threat matrix."""
-        if self.observer.fixed and (alike := told_once(self.groups)) is not self.groups:
-            return replace(self, groups=alike).threats()
+        if self.observer.fixed and (kinds := told_once(self.groups)) is not self.groups:
+            return replace(self, groups=kinds).threats()
         observer, groups = self.observer, self.groups
         knows = f"the target's quasi-identifiers, and {observer}"
         if reason := self.inapplicable:

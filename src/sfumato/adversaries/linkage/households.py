@@ -57,7 +57,7 @@ class Households:
         return _placed(release, placed.inside(len(release.groups)), members)
 
     @cached_property
-    def found(self) -> Floats:
+    def chance(self) -> Floats:
         """The chance that somebody of a household is found, and so all of it."""
         missed = np.ones(int(self.household.max(initial=-1)) + 1)
         np.multiply.at(missed, self.household, 1 - self.risk)
@@ -76,7 +76,7 @@ class Households:
     def worst_per_group(self, total: int) -> Floats:
         """The highest risk of a household with people in each group."""
         worst = np.zeros(total)
-        np.maximum.at(worst, self.group, self.found[self.household[self.person]])
+        np.maximum.at(worst, self.group, self.chance[self.household[self.person]])
         return worst
 
 
@@ -92,8 +92,8 @@ def _linked(described: Signatures, placed: Placement, members: Members) -> House
         dtype=np.int64,
     )
     signature_of = np.repeat(np.arange(len(described)), distinct)  # of rows that look alike in it
-    shown = np.flatnonzero(placed.groups >= 0)
-    person, group = members.person[shown], signature_of[placed.groups[shown]]
+    published = np.flatnonzero(placed.groups >= 0)
+    person, group = members.person[published], signature_of[placed.groups[published]]
     risk = np.zeros(len(members.household))
     np.maximum.at(risk, person, 1 / described.fewest[group])
     return Households(members.household, risk, at_most=False, person=person, group=group)
@@ -102,24 +102,26 @@ def _linked(described: Signatures, placed: Placement, members: Members) -> House
 def _placed(release: Release, inside: Inside, members: Members) -> Households:
     """By quasi-identifiers, which say in which group somebody is, or in which of several."""
     counts = inside.counts
-    both = np.hstack([members.codes, counts.codes[:, inside.tuples]])
-    number, first = rank_rows(both, [len(domain) for domain in counts.quasi])
-    mine, theirs = np.split(number, [members.codes.shape[1]])
+    stacked = np.hstack([members.codes, counts.codes[:, inside.tuples]])
+    number, first = rank_rows(stacked, [len(domain) for domain in counts.quasi])
+    of_member, of_tuple = np.split(number, [members.codes.shape[1]])
     groups = rows_of(inside.indptr)
     if release.regions.exact:
-        sizes = np.bincount(theirs, weights=inside.n, minlength=len(first))[theirs]
+        sizes = np.bincount(of_tuple, weights=inside.n, minlength=len(first))[of_tuple]
     else:
         sizes = release.groups.sizes[groups].astype(np.float64)
     fewest, most = np.full(len(first), np.inf), np.zeros(len(first))
-    np.minimum.at(fewest, theirs, sizes)
-    np.maximum.at(most, theirs, sizes)
+    np.minimum.at(fewest, of_tuple, sizes)
+    np.maximum.at(most, of_tuple, sizes)
     group = np.full(len(first), -1, dtype=np.int64)
-    group[theirs] = groups
-    parted = bool((group[theirs] != groups).any())
+    group[of_tuple] = groups
+    parted = bool((group[of_tuple] != groups).any())
     risk = np.zeros(len(members.household))
-    np.maximum.at(risk, members.person, 1 / fewest[mine])
-    known = np.flatnonzero(group[mine] >= 0)
-    at_most = bool((fewest < most)[mine].any())
+    np.maximum.at(risk, members.person, 1 / fewest[of_member])
+    known = np.flatnonzero(group[of_member] >= 0)
+    at_most = bool((fewest < most)[of_member].any())
     if parted:
         known = known[:0]
-    return Households(members.household, risk, at_most, members.person[known], group[mine][known])
+    return Households(
+        members.household, risk, at_most, members.person[known], group[of_member][known]
+    )

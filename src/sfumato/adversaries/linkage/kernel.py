@@ -66,12 +66,12 @@ def alone(codes: Codes, sizes: Ints, columns: Ints, people: Ints, known: Bits) -
     counted = np.zeros(distinct, np.int64)
     for place in range(many):
         counted[keys[place]] += people[open_[place]]
-    found = 0
+    unique = 0
     for place in range(many):
         if counted[keys[place]] == 1:
-            open_[found] = open_[place]
-            found += 1
-    return open_[:found].copy()
+            open_[unique] = open_[place]
+            unique += 1
+    return open_[:unique].copy()
 
 
 @kernel

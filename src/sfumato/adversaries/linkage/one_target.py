@@ -36,7 +36,7 @@ class ValueBelief:
     most: float
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """As one says it."""
         if self.least == self.most:
             return percent(self.most)
@@ -97,7 +97,7 @@ def find_target(
         fits,
         tuple(sum(room[group].values()) for group in fits),
         tuple(int(release.groups.sizes[group]) for group in fits),
-        tuple(sorted(beliefs, key=lambda one: (-one.most, -one.least, one.value))),
+        tuple(sorted(beliefs, key=lambda belief: (-belief.most, -belief.least, belief.value))),
     )
 
 
@@ -115,8 +115,8 @@ def _beliefs(
     if not knowing and case_of(groups) == "single":
         bounds = _shares(groups, np.array(fits))
     else:
-        found = belief_in_each(release, described, attribute, knowing)
-        bounds = {value: (float(share.least), float(share)) for value, share in found.items()}
+        posteriors = belief_in_each(release, described, attribute, knowing)
+        bounds = {value: (float(share.least), float(share)) for value, share in posteriors.items()}
     return [ValueBelief(value, before[value], *bounds[value]) for value in groups.values]
 
 

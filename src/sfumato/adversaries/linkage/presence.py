@@ -172,9 +172,9 @@ def presence(
 def _beliefs(tree: RegionTree, codes: Codes, chance: Floats) -> Floats:
     """The summed chances of the groups that each tuple fits; -1 where it fits none."""
     belief, fits = np.zeros(codes.shape[1]), np.zeros(codes.shape[1], dtype=bool)
-    for who, at in tree.pairs(codes):
-        np.add.at(belief, who, chance[at])
-        fits[who] = True
+    for person, at in tree.pairs(codes):
+        np.add.at(belief, person, chance[at])
+        fits[person] = True
     return np.where(fits, belief, -1.0)
 
 

@@ -141,9 +141,9 @@ def record_risks(
         else:
             columns[name] = pa.array(of_each[tuple_of])
     if known is not None:
-        found = np.zeros(source.people)
-        found[known.whose] = known.risks[known.kind_of]
-        columns["by_known_rows"] = pa.array(found[_owners(source)])
+        risks = np.zeros(source.people)
+        risks[known.persons] = known.risks[known.kind_of]
+        columns["by_known_rows"] = pa.array(risks[_owners(source)])
     return RecordRisks(pa.table(columns))
 
 
@@ -151,45 +151,45 @@ def _of_linked_rows(release: Release, by_row: Release) -> RecordRisks:
     """Every row as its person is found: by the pseudonym of hers that tells most."""
     placement, counted = release.placement, by_row.counted_from
     if isinstance(placement, LinkedPlacement):
-        shown = placement.linked
+        linked = placement.linked
     elif counted is not None and _is_table(by_row):
         table = counted.in_memory("telling the risk of every record").table
         rows = person_rows(table.engine, table.source, table.schema)
-        shown = LinkedRows.as_they_stand(replace(table, rows=rows))
+        linked = LinkedRows.as_they_stand(replace(table, rows=rows))
     else:
         raise InputError(
             f"{release.label} does not tell whose rows are which pseudonym's; ask where it is made "
             "(anonymize --record-risks), or of the table itself"
         )
     assert isinstance(release.regions, Signatures)
-    signature = signatures_of(shown.regions.take(shown.published), shown.published_pseudonym)[0]
-    total = shown.rows.people
-    person = shown.rows.person[shown.published]
-    hers = np.zeros((3, total))  # fewest people who fit, how surely found, what is believed
-    hers[0] = np.inf
-    fewest = release.regions.fewest[signature][shown.published_pseudonym]
-    np.minimum.at(hers[0], person, fewest)
-    np.maximum.at(hers[1], person, 1 / fewest)
-    np.maximum.at(hers[2], person, _commonest(release)[signature][shown.published_pseudonym])
+    signature = signatures_of(linked.regions.take(linked.published), linked.published_pseudonym)[0]
+    total = linked.rows.people
+    person = linked.rows.person[linked.published]
+    figures = np.zeros((3, total))  # fewest people who fit, how surely found, what is believed
+    figures[0] = np.inf
+    fewest = release.regions.fewest[signature][linked.published_pseudonym]
+    np.minimum.at(figures[0], person, fewest)
+    np.maximum.at(figures[1], person, 1 / fewest)
+    np.maximum.at(figures[2], person, _commonest(release)[signature][linked.published_pseudonym])
     group = np.full(total, -1, dtype=np.int64)
-    group[person] = signature[shown.published_pseudonym]
-    parted = np.unique(person[group[person] != signature[shown.published_pseudonym]])
+    group[person] = signature[linked.published_pseudonym]
+    parted = np.unique(person[group[person] != signature[linked.published_pseudonym]])
     group[parted] = -1
-    whose = _owners(shown.table)
-    there = np.isfinite(hers[0])
-    people = np.where(there, hers[0], 0).astype(np.int64)
-    nothing = pa.nulls(len(whose), pa.float64())
+    owner = _owners(linked.table)
+    there = np.isfinite(figures[0])
+    people = np.where(there, figures[0], 0).astype(np.int64)
+    nothing = pa.nulls(len(owner), pa.float64())
     return RecordRisks(
         pa.table(
             {
-                "record": pa.array(np.arange(1, len(whose) + 1)),
-                "group": pa.array(group[whose] + 1, mask=group[whose] < 0),
-                "people": pa.array(people[whose], mask=~there[whose]),
-                "prosecutor": pa.array(hers[1][whose]),
+                "record": pa.array(np.arange(1, len(owner) + 1)),
+                "group": pa.array(group[owner] + 1, mask=group[owner] < 0),
+                "people": pa.array(people[owner], mask=~there[owner]),
+                "prosecutor": pa.array(figures[1][owner]),
                 "journalist": nothing,
                 "suda_table": nothing,
                 "suda_release": nothing,
-                "worst_belief": pa.array(hers[2][whose]),
+                "worst_belief": pa.array(figures[2][owner]),
             }
         )
     )
@@ -197,9 +197,9 @@ def _of_linked_rows(release: Release, by_row: Release) -> RecordRisks:
 
 def _owners(table: Table) -> Ints:
     """Whose row each row of the file is, by the numbers that people have in its counts."""
-    whose = [named(table.source.column(str(table.schema.person)), "whose")]
-    rows = table.engine.fetch(select(whose, table.source.name), in_order=True).column(0)
-    listed = f"{select(whose, table.source.name, group=['whose'])} ORDER BY whose"
+    person = [named(table.source.column(str(table.schema.person)), "whose")]
+    rows = table.engine.fetch(select(person, table.source.name), in_order=True).column(0)
+    listed = f"{select(person, table.source.name, group=['whose'])} ORDER BY whose"
     numbers = pc.index_in(rows, value_set=table.engine.fetch(listed).column(0).combine_chunks())
     owners: Ints = numbers.to_numpy().astype(np.int64)
     return owners

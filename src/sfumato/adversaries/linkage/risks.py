@@ -201,12 +201,12 @@ class Linkage:
                 Threat(name, knows, why, status="not_applicable")
                 for name, knows in ((PROSECUTOR, in_it), (MARKETER, all_), (JOURNALIST, register))
             ]
-        success = self._told(self.prosecutor, self.prosecutor.mean)
+        success = self._headcount(self.prosecutor, self.prosecutor.mean)
         by_household = []
         if self.households is not None:
             knows = f"{in_it}, and who lives together"
-            what = "one of a household, and so all of it"
-            by_household = [self._threat(BY_HOUSEHOLD, knows, what, self.households)]
+            guess = "one of a household, and so all of it"
+            by_household = [self._threat(BY_HOUSEHOLD, knows, guess, self.households)]
         rows = [
             *by_household,
             self._threat(PROSECUTOR, in_it, "which row is the target's", self.prosecutor),
@@ -227,14 +227,14 @@ class Linkage:
             rows.append(self._threat(JOURNALIST, register, "whose row it is", self.journalist))
         return rows
 
-    def _told(self, risk: Risk, share: float) -> Headcount:
+    def _headcount(self, risk: Risk, share: float) -> Headcount:
         people = round(share * self.people)
         return Headcount(people, at_most=risk.at_most and people > 0)
 
-    def _threat(self, name: str, knows: str, what: str, risk: Risk) -> Threat:
-        many, sure = self._told(risk, risk.above[0]), self._told(risk, risk.unique)
+    def _threat(self, name: str, knows: str, guess: str, risk: Risk) -> Threat:
+        many, sure = self._headcount(risk, risk.above[0]), self._headcount(risk, risk.unique)
         limit = self.thresholds[0]
-        learns = f"{what}: at a risk above {limit:g} for {many} people, for sure for {sure}"
+        learns = f"{guess}: at a risk above {limit:g} for {many} people, for sure for {sure}"
         return Threat(
             name,
             knows,
@@ -343,7 +343,7 @@ def linkage(
 def _household_risk(known: Households, thresholds: Sequence[float]) -> Risk:
     """That of the published people, by their households."""
     people = known.published
-    risk = known.found[known.household[people]]
+    risk = known.chance[known.household[people]]
     # Whoever does not look at quasi-identifiers takes anybody, and is right about one of hers.
     members = np.bincount(known.household[people])[known.household[people]]
     blind: Floats = 1 - np.power(1 - 1 / len(people), members.astype(np.float64))

@@ -101,7 +101,7 @@ class SpecialUniques:
     many: Ints = field(repr=False, compare=False)
     added: Floats = field(repr=False, compare=False)
     disclosure: Floats | None = field(repr=False, compare=False)
-    _shown: tuple[Sequence[Region], ...] = field(repr=False, compare=False)
+    _parts: tuple[Sequence[Region], ...] = field(repr=False, compare=False)
     _codes: Codes = field(repr=False, compare=False)
 
     def values(self, most: int = 10) -> tuple[ValueShare, ...]:
@@ -112,12 +112,12 @@ class SpecialUniques:
         shares = [
             ValueShare(name, parts[code].text, float(share) / total)
             for name, parts, codes, added in zip(
-                self.columns, self._shown, self._codes, self.added, strict=True
+                self.columns, self._parts, self._codes, self.added, strict=True
             )
             for code, share in enumerate(np.bincount(codes, weights=added, minlength=len(parts)))
             if share
         ]
-        return tuple(sorted(shares, key=lambda one: (-one.share, one.column, one.value))[:most])
+        return tuple(sorted(shares, key=lambda part: (-part.share, part.column, part.value))[:most])
 
     def threats(self) -> list[Threat]:
         """What who knows any few columns of her target finds."""
@@ -283,7 +283,11 @@ class DescribedPeople:
             unique,
             int((fewest > 0).sum()),
             tuple(by_size),
-            tuple(sorted(listed, key=lambda one: (-one.people, len(one.columns)))),
+            tuple(
+                sorted(
+                    listed, key=lambda combination: (-combination.people, len(combination.columns))
+                )
+            ),
             {
                 name: float(row.sum()) / total if total else 0.0
                 for name, row in zip(names, added, strict=True)

@@ -264,7 +264,7 @@ def _build_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
     total = low.shape[1]
     begins, ends = np.zeros(8 * total + 1, np.int64), np.zeros(8 * total + 1, np.int64)
     nodes, used = np.empty(64 * _NODE, np.int64), 1
-    items, filled, held = np.empty(max(total, 1), np.int64), 0, total
+    items, filled, stored = np.empty(max(total, 1), np.int64), 0, total
     # Nodes wait in the order they were made, so that the allowance for copies is shared evenly. The
     # boxes of those that wait stand one run after another, and a node tells which run is its own;
     # `gone` boxes of nodes that no longer wait are not there any more.
@@ -280,7 +280,7 @@ def _build_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
         if n > LEAF:
             node_boxes = waiting[begin - gone : begin - gone + n]
             column, place, copies, larger = _best_cut(low, high, node_boxes, begins, ends)
-            crowded = held + copies > COPIES * total + 1024
+            crowded = stored + copies > COPIES * total + 1024
             if column >= 0 and (larger > n - n // 8 or (copies > 0 and crowded)):
                 column = -1
         if column < 0:
@@ -292,7 +292,7 @@ def _build_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
             nodes[node + 2], nodes[node + 3] = filled, filled + n
             filled += n
         else:
-            held += copies
+            stored += copies
             if queued - gone + n + copies > len(waiting):
                 waiting = with_room(waiting, begin - gone, queued - gone, n + copies)
                 gone = begin

@@ -64,9 +64,9 @@ class ValueClasses:
     listed: Ints
 
 
-def value_classes(domain: Domain, parts: Sequence[Region], shown: Codes) -> ValueClasses:
-    """The classes of a column by the regions that groups show (`shown`, codes of parts)."""
-    runs = {part: _run(values) for part, values in codes_inside(parts, np.unique(shown), domain)}
+def value_classes(domain: Domain, parts: Sequence[Region], codes: Codes) -> ValueClasses:
+    """The classes of a column by the regions that groups show (`codes`, of parts)."""
+    runs = {part: _run(values) for part, values in codes_inside(parts, np.unique(codes), domain)}
     if all(isinstance(run, range) for run in runs.values()):
         return _in_order(len(domain), len(parts), runs)  # type: ignore[arg-type]
     return _gathered(len(domain), len(parts), runs)
@@ -180,18 +180,18 @@ def axis_of(
     parts = [point_of(name, part) for part in regions.parts[column]]
     words = any(isinstance(value, str | bool) for value in parts)
     order = _order(release, name, domain, parts) if words else None
-    shown = np.array([_place(value, order) for value in parts])
+    centroids = np.array([_place(value, order) for value in parts])
     points = np.array([_place(value, order) for value in domain.values])
     people = np.bincount(regions.codes[column], weights=release.groups.sizes, minlength=len(parts))
-    scale = float(units.scale[name]) if units is not None else _deviation(shown, people)
+    scale = float(units.scale[name]) if units is not None else _deviation(centroids, people)
     if not np.isfinite(scale) or scale <= 0:
         raise InputError(f"scale of column {name!r} is {scale!r}; it must be a number above 0")
     missing = units.missing.get(name) if units is not None else None
     if missing is None:
-        seen = shown[~np.isnan(shown)]
+        seen = centroids[~np.isnan(centroids)]
         missing = (float(seen.max()) if len(seen) else 0.0) + scale
-    shown[np.isnan(shown)] = points[np.isnan(points)] = missing
-    return CentroidAxis(name, scale, shown, points)
+    centroids[np.isnan(centroids)] = points[np.isnan(points)] = missing
+    return CentroidAxis(name, scale, centroids, points)
 
 
 def _units(release: Release) -> DistanceUnits | None:
@@ -229,9 +229,9 @@ def _place(value: Value, order: dict[str, int] | None) -> float:
     return place_of(value)
 
 
-def _deviation(shown: Floats, people: Floats | Ints) -> float:
+def _deviation(centroids: Floats, people: Floats | Ints) -> float:
     """The standard deviation of the centroids over people; 1 where they do not differ."""
-    here, n = shown[~np.isnan(shown)], people[~np.isnan(shown)]
+    here, n = centroids[~np.isnan(centroids)], people[~np.isnan(centroids)]
     if n.sum() == 0 or here[n > 0].min() == here[n > 0].max():
         return 1.0
     centre = np.average(here, weights=n)
@@ -324,9 +324,9 @@ def _compatible(release: Release, targets: Targets, columns: Ints) -> Located:
     number, first = part.equal_descriptions()
     fitting = _inside(part.take(first), known_targets)
     by_number = np.argsort(number, kind="stable")
-    alike = Located(tallied_offsets(number, len(first)), by_number).take(fitting.groups)
-    ends = alike.indptr[fitting.indptr]
-    return _once_each(Located(ends, alike.groups), total).take(case)
+    of_description = Located(tallied_offsets(number, len(first)), by_number).take(fitting.groups)
+    ends = of_description.indptr[fitting.indptr]
+    return _once_each(Located(ends, of_description.groups), total).take(case)
 
 
 def _near_some(release: Release, targets: Targets, columns: Ints, scale: Scale | None) -> Located:
@@ -365,7 +365,7 @@ class BoxIndex:
     """The k-d tree over regions: each group is a box of classes of values."""
 
     _columns: tuple[ValueClasses, ...]
-    _some: Ints  # the groups that somebody's values may fit
+    _fittable: Ints  # the groups that somebody's values may fit
     _tree: tuple[Ints, ...]
 
     @classmethod
@@ -404,7 +404,7 @@ class BoxIndex:
         indptr, groups = kernel.search(
             nodes, items, low, high, gap, ends, listed, np.ascontiguousarray(points)
         )
-        return Located(indptr, self._some[groups])
+        return Located(indptr, self._fittable[groups])
 
 
 def _inside(regions: Regions, targets: Targets) -> Located:
@@ -420,8 +420,8 @@ def _listed(members: Buckets, targets: Targets) -> Located:
         codes = [bucket_domain.code(value) for value in domain.values]
         known = np.array([len(bucket_domain) if code is None else code for code in codes], np.int32)
         rows.append(known[row])
-    both = np.hstack([members.codes, np.vstack(rows)])
-    number, first = rank_rows(both, [len(domain) + 1 for domain in members.domains])
+    stacked = np.hstack([members.codes, np.vstack(rows)])
+    number, first = rank_rows(stacked, [len(domain) + 1 for domain in members.domains])
     listed, asked = number[: members.codes.shape[1]], number[members.codes.shape[1] :]
     group = rows_of(members.indptr)
     order = np.lexsort((group, listed))

@@ -129,10 +129,10 @@ def _pairs(
     step = max(1, _AT_ONCE // max(len(outside_regions), 1))
     for start in range(0, len(regions), step):
         block = np.arange(start, min(start + step, len(regions)))
-        both = np.ones((len(block), len(outside_regions)), dtype=bool)
+        fitting = np.ones((len(block), len(outside_regions)), dtype=bool)
         for table, own_place, outside_place in columns:
-            both &= table[own_place[block][:, None], outside_place]
-        group, outside_codes = np.nonzero(both)
+            fitting &= table[own_place[block][:, None], outside_place]
+        group, outside_codes = np.nonzero(fitting)
         yield block[group], outside_codes
 
 
@@ -254,8 +254,8 @@ class RegionTree:
     def of(cls, regions: Regions, domains: Sequence[Domain]) -> RegionTree:
         """`domains` are those of the people who will be looked up, column by column."""
         inside = [
-            _PartsOfValues.of(parts, shown, domain)
-            for parts, shown, domain in zip(regions.parts, regions.codes, domains, strict=True)
+            _PartsOfValues.of(parts, codes, domain)
+            for parts, codes, domain in zip(regions.parts, regions.codes, domains, strict=True)
         ]
         branch = np.zeros(len(regions), dtype=np.int64)
         columns = []
@@ -342,8 +342,8 @@ class _PartsOfValues:
     parts: Ints
 
     @classmethod
-    def of(cls, parts: Sequence[Region], shown: Codes, domain: Domain) -> _PartsOfValues:
-        values_by_part = codes_inside(parts, np.unique(shown), domain)
+    def of(cls, parts: Sequence[Region], codes: Codes, domain: Domain) -> _PartsOfValues:
+        values_by_part = codes_inside(parts, np.unique(codes), domain)
         part_of = np.repeat(
             np.array([number for number, _ in values_by_part], dtype=np.int64),
             [len(values) for _, values in values_by_part],

@@ -347,8 +347,10 @@ def _publishes(release: Release, name: str, text: str) -> bool:
     if regions.buckets is not None:
         return regions.buckets.domains[place].code(text) is not None
     described = regions.rows if isinstance(regions, Signatures) else regions.require_regions()
-    shown = (described.parts[place][code] for code in np.unique(described.codes[place]).tolist())
-    return any(isinstance(part, ValueSet) and text in part.texts for part in shown)
+    published = (
+        described.parts[place][code] for code in np.unique(described.codes[place]).tolist()
+    )
+    return any(isinstance(part, ValueSet) and text in part.texts for part in published)
 
 
 def _rows(given: object, columns: Sequence[str], truth: Truth, unknown: str) -> pa.Table:

@@ -179,18 +179,18 @@ class CellPrior:
     def beliefs(self, groups: Groups, group: int, *, exact: bool = False) -> list[TargetBelief]:
         """What she believes of each kind of target in a group, by cell and own value."""
         low, high = groups.indptr[group], groups.indptr[group + 1]
-        shown = dict(
+        counts = dict(
             zip(groups.indices[low:high].tolist(), groups.data[low:high].tolist(), strict=True)
         )
         cells = [(self.cells[cell], n) for cell, n in self.people(groups, group).items()]
         if len(cells) == 1:
-            return list(_alone(*cells[0], shown, groups.width))
+            return list(_alone(*cells[0], counts, groups.width))
         first = {kind: at for at, kind in reversed(list(enumerate(cells)))}
-        ways = _Ways(shown, cells, exact)
+        ways = _Ways(counts, cells, exact)
         return [
             belief
             for at, others in ways.leaving_out(set(first.values()))
-            for belief in _mixed(*cells[at], others, shown, groups.width, exact=exact)
+            for belief in _mixed(*cells[at], others, counts, groups.width, exact=exact)
         ]
 
     def epsilons(self, groups: Groups, predicates: Predicates) -> Floats:
@@ -256,26 +256,26 @@ def _member(values: ValuePredicate, width: int) -> Bools:
 # -- how values may lie between cells --------------------------------------------------------------
 
 
-def _alone(cell: Cell, people: int, shown: dict[int, int], width: int) -> Iterator[TargetBelief]:
+def _alone(cell: Cell, people: int, counts: dict[int, int], width: int) -> Iterator[TargetBelief]:
     """A group of one cell: everybody is alike, and its counts are the cell's."""
-    p_in = np.array([Fraction(shown.get(code, 0), people) for code in range(width)], dtype=object)
-    for own in shown:
-        rest = {code: n - (code == own) for code, n in shown.items()}
-        possible = all(cell.weights[code] > 0 for code in shown)
+    p_in = np.array([Fraction(counts.get(code, 0), people) for code in range(width)], dtype=object)
+    for own in counts:
+        rest = {code: n - (code == own) for code, n in counts.items()}
+        possible = all(cell.weights[code] > 0 for code in counts)
         yield TargetBelief(cell, own, p_in, *cell.next(rest, people - 1), possible)
 
 
 @dataclass(frozen=True)
 class _Ways:
-    """The weights of all ways in which cells may make up counts: an axis a value, up to `shown`."""
+    """The weights of all ways in which cells may make up `counts`: an axis a value, up to its n."""
 
-    shown: dict[int, int]
+    counts: dict[int, int]
     cells: Sequence[tuple[Cell, int]]
     exact: bool
 
     @property
     def _box(self) -> tuple[int, ...]:
-        return tuple(n + 1 for n in self.shown.values())
+        return tuple(n + 1 for n in self.counts.values())
 
     @cached_property
     def _people(self) -> Ints:
@@ -285,7 +285,7 @@ class _Ways:
     def leaving_out(self, wanted: set[int]) -> Iterator[tuple[int, Array]]:
         """For each wanted cell what all others make up together."""
         nobody = np.zeros(self._box, dtype=object if self.exact else np.longdouble)
-        nobody[(0,) * len(self.shown)] = Fraction(1) if self.exact else 1.0
+        nobody[(0,) * len(self.counts)] = Fraction(1) if self.exact else 1.0
         yield from self._halves(list(range(len(self.cells))), wanted, nobody, 0)
 
     def _halves(
@@ -310,7 +310,7 @@ class _Ways:
     def _with(self, ways: Array, at: int, people: int) -> Array:
         """One more cell: a convolution along every value; kept is what has all people so far."""
         cell, many = self.cells[at]
-        for axis, (code, n) in enumerate(self.shown.items()):
+        for axis, (code, n) in enumerate(self.counts.items()):
             factors = cell.factors(code, min(n, many), many, exact=self.exact)
             before = np.moveaxis(ways, axis, 0)
             after = before * factors[0]
@@ -329,38 +329,38 @@ def _least_weight(people: int) -> Any:
 
 
 def _mixed(
-    cell: Cell, people: int, others: Array, shown: dict[int, int], width: int, *, exact: bool
+    cell: Cell, people: int, others: Array, counts: dict[int, int], width: int, *, exact: bool
 ) -> Iterator[TargetBelief]:
     """Targets of one cell, where all other cells weigh `others` for what they make up."""
-    factors = [cell.factors(code, n, people, exact=exact) for code, n in shown.items()]
+    factors = [cell.factors(code, n, people, exact=exact) for code, n in counts.items()]
     own_ways = reduce(np.multiply.outer, factors)
-    rest = others[(slice(None, None, -1),) * len(shown)]  # by what is left for the cell
+    rest = others[(slice(None, None, -1),) * len(counts)]  # by what is left for the cell
     weights = rest * own_ways
     p_in = np.zeros(width, dtype=object if exact else np.float64)
-    least = 0 if exact else _least_weight(sum(shown.values()))
+    least = 0 if exact else _least_weight(sum(counts.values()))
     if not weights.sum() > least:
         nothing = np.zeros(width)
-        yield TargetBelief(cell, next(iter(shown)), p_in, nothing, 0, possible=False)
+        yield TargetBelief(cell, next(iter(counts)), p_in, nothing, 0, possible=False)
         return
-    for code, mean in _means(weights, shown).items():
+    for code, mean in _means(weights, counts).items():
         p_in[code] = mean / people
-    for axis, own in enumerate(shown):
-        everything: list[slice] = [slice(None)] * len(shown)
+    for axis, own in enumerate(counts):
+        everything: list[slice] = [slice(None)] * len(counts)
         left, taken = list(everything), list(everything)
         left[axis], taken[axis] = slice(1, None), slice(None, -1)
         without = rest[tuple(left)] * own_ways[tuple(taken)]
         possible = bool(without.sum() > least)
-        means = _means(without, shown) if possible else {}
+        means = _means(without, counts) if possible else {}
         p_out, elsewhere = cell.next(means, people - 1)
         if not exact:
             p_out, elsewhere = p_out.astype(np.float64), float(elsewhere)
         yield TargetBelief(cell, own, p_in, p_out, elsewhere, possible)
 
 
-def _means(weights: Array, shown: dict[int, int]) -> dict[int, Any]:
+def _means(weights: Array, counts: dict[int, int]) -> dict[int, Any]:
     """How many of the cell have each value, on average."""
     means = {}
-    for axis, code in enumerate(shown):
+    for axis, code in enumerate(counts):
         others = tuple(other for other in range(weights.ndim) if other != axis)
         by_number = weights.sum(axis=others)
         mean = (by_number * np.arange(len(by_number))).sum() / by_number.sum()
@@ -400,9 +400,10 @@ def _cells(counts: Counts, columns: Sequence[str]) -> tuple[Ints, list[Texts]]:
     places = [names.index(column) for column in columns]
     number, first = rank_rows(counts.codes[places], [len(counts.quasi[p]) for p in places])
     labels = [counts.quasi[place].labels for place in places]
-    shown = zip(*(counts.codes[place][first].tolist() for place in places), strict=True)
+    codes_of_cells = zip(*(counts.codes[place][first].tolist() for place in places), strict=True)
     return number, [
-        tuple(label[code] for label, code in zip(labels, codes, strict=True)) for codes in shown
+        tuple(label[code] for label, code in zip(labels, codes, strict=True))
+        for codes in codes_of_cells
     ]
 
 

@@ -231,8 +231,8 @@ class AcquaintedWithRows:
             moves.surest = _bounded(moves.surest, None)
             moves.surest_moved = _bounded(moves.surest_moved, None)
         learns = f"{name}, in any row: {moves.words}"
-        shown = Threat(NAME, knows, learns, name, moves.people, moves.worst)
-        return [replace(shown, surest=moves.surest_moved)]
+        threat = Threat(NAME, knows, learns, name, moves.people, moves.worst)
+        return [replace(threat, surest=moves.surest_moved)]
 
 
 _WHOSE = "not measured: nobody here knows whose rows they are"
@@ -258,16 +258,16 @@ def words(known: Known, case: Case) -> str:
     parts = ["the target's quasi-identifiers"]
     if facts:
         kind = "does not have" if case == "single" else "has only together with it"
-        parts.append(f"{_some(facts, 'value')} the target {kind}")
+        parts.append(f"{_counted(facts, 'value')} the target {kind}")
     if others:
         kind = "value of" if case == "single" else "lack of it in"
-        parts.append(f"the {kind} {_some(others, 'other person', 'other people')}")
+        parts.append(f"the {kind} {_counted(others, 'other person', 'other people')}")
     if family:
-        parts.append(f"{_some(family, 'relative')} who would share it")
+        parts.append(f"{_counted(family, 'relative')} who would share it")
     return ", ".join(parts)
 
 
-def _some(number: int, singular: str, several: str = "") -> str:
+def _counted(number: int, singular: str, several: str = "") -> str:
     return f"one {singular}" if number == 1 else f"{number:,} {several or singular + 's'}"
 
 

@@ -245,10 +245,10 @@ class _Question:
             units = self.place.units(self.known.rows(person), whole=whole)
             rooms = [self.place.fitting(unit) for unit in units]
             # A table has rows that were not published; any of them that is described must be there.
-            shown = [room for room in rooms if room]
-            if not shown or (len(shown) < len(rooms) and not whole):
+            published = [room for room in rooms if room]
+            if not published or (len(published) < len(rooms) and not whole):
                 raise InputError(
                     f"{name_of(person)} fits no group of the release: nobody there is so described"
                 )
-            self.seen.update({(identity, nth): room for nth, room in enumerate(shown)})
+            self.seen.update({(identity, nth): room for nth, room in enumerate(published)})
         return [key for key in self.seen if key[0] == identity]

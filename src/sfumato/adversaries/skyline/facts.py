@@ -235,8 +235,8 @@ class _OwnedRows:
         listed = [named(source.column(str(table.schema.person)), "whose")]
         listed += [named(source.column(name), f"q{place}") for place, name in enumerate(columns)]
         rows = table.engine.fetch(select(listed, source.name), in_order=True)
-        whose = rows.column("whose").combine_chunks().dictionary_encode()
-        owner = whose.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        persons = rows.column("whose").combine_chunks().dictionary_encode()
+        owner = persons.indices.to_numpy(zero_copy_only=False).astype(np.int64)
         return cls(source.label, owner, rows.drop_columns(["whose"]).rename_columns([*columns]))
 
     def first(self, number: int) -> int:

@@ -96,11 +96,13 @@ def _beside(groups: Groups, group: Ints, a: Ints, facts: int) -> Ints:
     """The sum of the l largest counts of each group beside the target's own."""
     if facts == 0:
         return np.zeros(len(group), dtype=np.int64)
-    begin, shown, descending = groups.indptr[group], groups.distinct[group], groups.descending
+    begin, distinct, descending = groups.indptr[group], groups.distinct[group], groups.descending
     before = np.append(0, np.cumsum(descending))
     next_one = descending[np.minimum(begin + facts, len(descending) - 1)]
-    rarer = (facts < shown) & (a < next_one)  # than the l largest
-    largest = before[begin + np.minimum(np.where(rarer, facts, facts + 1), shown)] - before[begin]
+    rarer = (facts < distinct) & (a < next_one)  # than the l largest
+    largest = (
+        before[begin + np.minimum(np.where(rarer, facts, facts + 1), distinct)] - before[begin]
+    )
     summed: Ints = np.where(rarer, largest, largest - a)
     return summed
 

@@ -97,13 +97,13 @@ class Grounding:
     @property
     def sentence(self) -> str:
         """All of it in plain words, groups by their names."""
-        return self.told(
+        return self.in_words(
             lambda group: (
                 f"the group {self.names[group]}" if group in self.names else f"group {group}"
             )
         )
 
-    def told(self, name: Callable[[int], str]) -> str:
+    def in_words(self, name: Callable[[int], str]) -> str:
         """All of it in plain words; `name` says how a group is called."""
         if self.target is None:
             return (
@@ -111,8 +111,8 @@ class Grounding:
             )
         if self.case == "rows":
             sure = f"{'at most ' * self.at_most}{_surely(self.confidence)}"
-            whose = f"whose target has a row in {name(self.target)}"
-            return f"Who knows {self.point}, {whose}, is {sure} that one says {self.value!r}."
+            target = f"whose target has a row in {name(self.target)}"
+            return f"Who knows {self.point}, {target}, is {sure} that one says {self.value!r}."
         where = {
             group: "there" if group == self.target else f"in {name(group)}"
             for group in (self.known, self.family)
@@ -424,8 +424,8 @@ class _Cast:
 
     def _values(self, number: int) -> tuple[str, ...]:
         code, sets = int(self._codes[number]), self._described.sets
-        held = [code] if sets is None else sets.members[sets.offsets[code] : sets.offsets[code + 1]]
-        return tuple(self._described.domain.labels[code] for code in held)
+        own = [code] if sets is None else sets.members[sets.offsets[code] : sets.offsets[code + 1]]
+        return tuple(self._described.domain.labels[code] for code in own)
 
     def _quasi(self, number: int) -> dict[str, str]:
         columns = [domain.name for domain in self._counts.quasi]
@@ -454,15 +454,15 @@ def _fitting(release: Release, counts: Counts, group: int) -> list[tuple[int, bo
             ((_, meant),) = codes_inside(parts, codes[[group]], counts.quasi[at])
             fits &= np.isin(counts.codes[at], np.asarray(meant, dtype=np.int64))
         return [(int(at), release.disjoint) for at in np.flatnonzero(fits)]
-    held = slice(int(inside.indptr[group]), int(inside.indptr[group + 1]))
+    members = slice(int(inside.indptr[group]), int(inside.indptr[group + 1]))
     there: Counter[tuple[str, ...]] = Counter()
-    for at, n in zip(inside.tuples[held].tolist(), inside.n[held].tolist(), strict=True):
+    for at, n in zip(inside.tuples[members].tolist(), inside.n[members].tolist(), strict=True):
         there[_texts(inside.counts, columns, at)] += n
     everybody: Counter[tuple[str, ...]] = Counter()
     likely = np.ones(len(counts), dtype=bool)
     for place, (domain, codes) in enumerate(zip(counts.quasi, counts.codes, strict=True)):
-        shown = {texts[place] for texts in there}
-        known = {domain.code(None if text == MISSING else text) for text in shown}
+        published = {texts[place] for texts in there}
+        known = {domain.code(None if text == MISSING else text) for text in published}
         likely &= np.isin(codes, [code for code in known if code is not None])
     listed = [(at, _texts(counts, columns, at)) for at in np.flatnonzero(likely).tolist()]
     for at, texts in listed:

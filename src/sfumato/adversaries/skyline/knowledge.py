@@ -339,7 +339,7 @@ def knowledge_skyline(
     listed = [(top if known == facts else known, k, m) for known, k, m in points]
     free = endless and any(point[0] == top for point in listed)
     far = [not ended, bounds[1] > people, bounds[2] > people]
-    cut = [axis for axis, beyond in zip(AXES, far, strict=True) if beyond]
+    cut = [axis for axis, too_far in zip(AXES, far, strict=True) if too_far]
     return KnowledgeSkyline(
         *described,
         tuple(sorted(listed)),

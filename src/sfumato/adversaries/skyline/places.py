@@ -166,13 +166,13 @@ class ReleasePlaces:
         columns = range(len(regions.columns))
         return asked, [at for at in columns if asked.known is None or asked.known[at, 0]]
 
-    def _inside(self, shown: Regions, asked: Targets | None, known: Sequence[int]) -> Bools:
+    def _inside(self, regions: Regions, asked: Targets | None, known: Sequence[int]) -> Bools:
         """Which regions contain what is known."""
-        inside = np.ones(len(shown), dtype=bool)
+        inside = np.ones(len(regions), dtype=bool)
         for at in known:
             assert asked is not None
-            meant = codes_inside(shown.parts[at], np.unique(shown.codes[at]), asked.domains[at])
-            inside &= np.isin(shown.codes[at], [part for part, codes in meant if codes])
+            meant = codes_inside(regions.parts[at], np.unique(regions.codes[at]), asked.domains[at])
+            inside &= np.isin(regions.codes[at], [part for part, codes in meant if codes])
         return inside
 
 

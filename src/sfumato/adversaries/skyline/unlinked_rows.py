@@ -91,14 +91,14 @@ class HeldRows:
 class RowOwners:
     """Everybody's rows, `many[i]` people with the rows of set i, in groups of so many `rows`."""
 
-    held: HeldRows
+    owned: HeldRows
     many: Ints
     rows: Ints
 
     @cached_property
     def _listed(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Group by group who has the most rows first: group, rows, people, people before."""
-        sets, group, own = self.held.pairs()
+        sets, group, own = self.owned.pairs()
         order = np.lexsort((-own, group))
         group, own, people = group[order], own[order], self.many[sets[order]]
         before = np.cumsum(people) - people
@@ -262,11 +262,11 @@ def before_release(release: Release, groups: Groups, targets: Ints, points: Ints
     assert everybody is not None
     assert unlinked is not None
     rows = unlinked.by_row.everybody()
-    held = HeldRows.of(everybody).in_one_group()
-    people = RowOwners(held, everybody.people, rows.sizes)
+    owned = HeldRows.of(everybody).in_one_group()
+    people = RowOwners(owned, everybody.people, rows.sizes)
     return np.array(
         [
-            _question(rows, people, held, int(code), point.tolist(), True)[0].max()
+            _question(rows, people, owned, int(code), point.tolist(), True)[0].max()
             for code, point in zip(targets, points, strict=True)
         ]
     )
@@ -329,14 +329,14 @@ def _relatives(people: RowOwners, rows: Floats, saying: Floats, others: int, fam
 
     The nth is told beside the target, the k others and those before: at most so many rows aside.
     """
-    held, spared = people.held, 1.0
-    group = held.group
+    owned, spared = people.owned, 1.0
+    group = owned.group
     for nth in range(min(family, _ONE_BY_ONE)):
         last = family > _ONE_BY_ONE and nth == _ONE_BY_ONE - 1
         beside = others + 1 + (family - 1 if last else nth)
         most, one_more = people.most(beside), people.most(beside + 1)
-        aside = np.minimum(most[group], one_more[group] - held.own) + held.rank
-        least = float(held.product(_share(rows[group] - aside, saying[group])).min(initial=1.0))
+        aside = np.minimum(most[group], one_more[group] - owned.own) + owned.rank
+        least = float(owned.product(_share(rows[group] - aside, saying[group])).min(initial=1.0))
         spared *= least ** (family - nth) if last else least
         if spared == 0:
             break

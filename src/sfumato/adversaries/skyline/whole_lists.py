@@ -68,7 +68,7 @@ class Work(NamedTuple):
     covered: Ints
     banned: Ints
     gain: Ints
-    shown: Ints
+    listed: Ints
     choice: Ints
 
 
@@ -158,7 +158,7 @@ def weigh_values(groups: Stored, g: int, work: Work) -> tuple[int, int, int]:
             if work.banned[value] != 0 or (place > begin and members[place - 1] == value):
                 continue
             if gain[value] == 0:
-                work.shown[number] = value
+                work.listed[number] = value
                 number += 1
             gain[value] += groups.people[at]
             reached = True
@@ -176,7 +176,7 @@ def best_of(number: int, reach: int, left: int, work: Work) -> tuple[int, int, i
     top, most = -1, 0
     gains = np.empty(number, np.int64)
     for place in range(number):
-        value = work.shown[place]
+        value = work.listed[place]
         gains[place] = work.gain[value]
         work.gain[value] = 0
         if gains[place] > most or (gains[place] == most and value < top):
@@ -333,7 +333,7 @@ def spared_lists(
         g = group_numbers[row]
         n, a = groups.sizes[g], set_apart(groups, g, target, work)
         number, reach, _ = weigh_values(groups, g, work)
-        work.gain[work.shown[:number]] = 0
+        work.gain[work.listed[:number]] = 0
         least[row, 0], least[row, 1] = reached[row, 0], reached[row, 1] = n, a
         reached_people = most = 0
         for place in range(len(facts)):

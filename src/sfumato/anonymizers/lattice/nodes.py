@@ -444,7 +444,7 @@ class SuppressionTally:
                 pass  # nothing else is looked at
             elif not by_rows or self._thoroughly or part.people(bad | failing) <= self._judge.limit:
                 seen = self._judge.groups(part, attribute if criterion.reads_values else None)
-                holds, measure = criterion.held(seen)
+                holds, measure = criterion.holds_and_measure(seen)
                 failing = ~holds
             if self._judge.task.upward_closed(criterion):
                 gone |= failing

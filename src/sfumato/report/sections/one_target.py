@@ -61,8 +61,8 @@ def target_document(release: Release, target: FoundTarget) -> Document:
 def _believed(target: FoundTarget) -> Section:
     likely = target.beliefs[0]
     believed = (
-        f"The likeliest {target.attribute} is {likely.value!r}: {likely.told}; of everybody in the "
-        f"release {percent(likely.before)} have it."
+        f"The likeliest {target.attribute} is {likely.value!r}: {likely.words}; of everybody in "
+        f"the release {percent(likely.before)} have it."
     )
     if len(target.groups) > 1:
         believed += " She may be in any of the groups: told is the least and the most."
@@ -108,6 +108,6 @@ def _chart(target: FoundTarget) -> tuple[Chart, ...]:
             percent="x",
             name="target-beliefs",
             alt=f"Most is believed of {likely.value!r}: {percent(likely.before)} before, "
-            f"{likely.told} after.",
+            f"{likely.words} after.",
         ),
     )

@@ -50,6 +50,6 @@ def look_for_target(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     headline += ", facts aside" if facts else ""
     if found_target.beliefs:
         likely = found_target.beliefs[0]
-        headline += f"; the likeliest {column} is {likely.value}: {likely.told}"
+        headline += f"; the likeliest {column} is {likely.value}: {likely.words}"
     panel_answer = answer(target_document(release, found_target), shell_line("attack find", *line))
     return replace(panel_answer, headline=f"{headline}.")

@@ -43,7 +43,7 @@ ADVERSARIES: dict[str, CatalogueEntry] = {
         randomised.ENTRY,
     )
 }
-BEYOND = (
+OUT_OF_REACH = (
     "Not in it: somebody whose outside belief may be anything and whom nothing can move (realistic "
     "IV), and any prior whatsoever. No release of people's groups holds against them; only noise "
     "does."

@@ -52,7 +52,7 @@ AT_END = (
     "can be judged on a finished release only: take it out of the policy of the search, and audit "
     "the release by it"
 )
-WHOSE = "rows are published one by one, and nothing here says which of them are one person's"
+UNOWNED = "rows are published one by one, and nothing here says which of them are one person's"
 _ONE_ROW = (
     "it is defined for people who have one row each, and here they have several, one by one; link "
     "them (rows = 'linked') or gather them, and require several-rows of unlinked ones"
@@ -399,8 +399,8 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
     elif release.by_row is not None and criterion.about_identity:
         return replace(verdict, per="tuple")
     if verdict.holds and release.groups.owners_unknown:
-        known = verdict.measured if (more := verdict.sense == "at_least") else None
-        verdict = replace(verdict, status="cannot_judge", measured=known, at_most=more, note=WHOSE)
+        known = verdict.measured if (cap := verdict.sense == "at_least") else None
+        verdict = replace(verdict, status="cannot_judge", measured=known, at_most=cap, note=UNOWNED)
     if release.regions.exact and criterion.about_identity:
         return replace(verdict, per="tuple", note="; ".join(filter(None, (verdict.note, EXACT))))
     return verdict

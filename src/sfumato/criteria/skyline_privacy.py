@@ -43,7 +43,7 @@ from sfumato.adversaries.skyline.grounding import ground
 from sfumato.adversaries.skyline.unlinked_rows import is_reached, rows_breach
 from sfumato.counts.counts import Attribute, Counts, TableCounts
 from sfumato.criteria.base import (
-    WHOSE,
+    UNOWNED,
     Measure,
     ReleaseCriterion,
     Verdict,
@@ -310,7 +310,7 @@ class SkylinePrivacy(ReleaseCriterion):
         asked = self.questions(groups)
         breach = rows_breach(release, groups, asked.targets, asked.points)
         if breach is None:
-            return self.unjudged("cannot_judge", WHOSE, groups)
+            return self.unjudged("cannot_judge", UNOWNED, groups)
         unsafe = np.zeros(breach.certainty.shape, dtype=bool)
         for place, confidence in enumerate(asked.confidences):
             unsafe[:, place] = is_reached(breach.certainty[:, place], confidence)

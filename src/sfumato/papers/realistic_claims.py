@@ -24,7 +24,7 @@ from sfumato.papers.realistic_lattice import (
     DIVERSITIES,
     EPSILON,
     KINDS,
-    SHOWN,
+    LISTED_BELOW,
     SIX,
     SLACK,
     SPELT,
@@ -142,7 +142,7 @@ def _utility_claims(surveyed: LatticeSurvey, name: str) -> list[EvidenceRow]:
         for shape in ("uniform", "table")
     )
     below = [
-        sum(node.epsilon[SIX[label]] < SHOWN for node in surveyed.nodes)
+        sum(node.epsilon[SIX[label]] < LISTED_BELOW for node in surveyed.nodes)
         for label in ("A_- 1e6", "A_- 1e3")
     ]
     private = [
@@ -175,7 +175,7 @@ def _utility_claims(surveyed: LatticeSurvey, name: str) -> list[EvidenceRow]:
             data=name,
         ),
         several_beside(
-            f"4.1, tables left by A_- 1e6 and 1e3, read as epsilon below {SHOWN}",
+            f"4.1, tables left by A_- 1e6 and 1e3, read as epsilon below {LISTED_BELOW}",
             ("4", "16"),
             below,
             f"other people; {EPSILON:g}-private are {private[0]} and {private[1]}",
@@ -301,7 +301,7 @@ def table_5(surveyed: LatticeSurvey, data: str) -> list[EvidenceRow]:
     return [
         *rows,
         unprinted(
-            f"Table 5, nodes with an epsilon below {SHOWN}",
+            f"Table 5, nodes with an epsilon below {LISTED_BELOW}",
             str(len(listed_nodes(surveyed))),
             "the other rows are not at hand",
             data=data,

@@ -203,7 +203,7 @@ def _diverse(groups: Groups, c: Fraction) -> bool:
 
 # Table 5 and Fig. 2 of the realistic-adversaries paper: smallest epsilon and utility of nodes.
 
-SHOWN = 20  # Table 5 lists the nodes with some epsilon below this
+LISTED_BELOW = 20  # Table 5 lists the nodes with some epsilon below this
 SLACK = 1e-12  # of floats that should be equal
 
 _NAMES = (
@@ -221,7 +221,7 @@ def listed_nodes(surveyed: LatticeSurvey) -> list[NodeFigures]:
     return [
         node
         for node in surveyed.nodes
-        if min(node.epsilon[opponent] for opponent in SIX.values()) < SHOWN
+        if min(node.epsilon[opponent] for opponent in SIX.values()) < LISTED_BELOW
     ]
 
 
@@ -238,9 +238,9 @@ def _table(name: str, surveyed: LatticeSurvey) -> Section:
     )
     return Section(
         f"{name}: smallest epsilon of nodes (Table 5)",
-        f"{len(small)} of {len(surveyed.nodes)} nodes have an epsilon below {SHOWN} against some "
-        "adversary. The larger it is, the farther that node moves her belief or doubt; infinite "
-        "where a group has one salary class only.",
+        f"{len(small)} of {len(surveyed.nodes)} nodes have an epsilon below {LISTED_BELOW} against "
+        "some adversary. The larger it is, the farther that node moves her belief or doubt; "
+        "infinite where a group has one salary class only.",
         tables=(Sheet(("node", "groups", "fewest", *SIX), rows, notes=_NAMES),),
     )
 

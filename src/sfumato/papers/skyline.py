@@ -110,7 +110,7 @@ def breach_by_programming(counts: npt.ArrayLike, value: int, facts: int, k: int,
 
 TITLE = "Privacy skyline: what if they know some facts about him, his neighbours and his family?"
 PEOPLE, VALUES = 100, 20  # of a group, as in the paper
-USUAL = (10, 10, 10)
+TEN_EACH = (10, 10, 10)
 CONFIDENCE = 0.95
 ADULT_QUASI = ("age", "workclass", "education", "marital-status", "race", "sex", "native-country")
 _KNOWN = 12  # private records shown of one grounding
@@ -279,7 +279,7 @@ def _speed_sections(
     dense = rng.multinomial(PEOPLE, [1 / VALUES] * VALUES, size=groups)
     _time_both(dense[:10], (1, 1, 1))  # compile
     varied = {
-        "people": [(dense[: groups * part // 5], USUAL) for part in range(1, 6)],
+        "people": [(dense[: groups * part // 5], TEN_EACH) for part in range(1, 6)],
         "l": [(dense[: groups // 5], (number, 10, 10)) for number in (0, 4, 8, 12, 16)],
         "k": [(dense[: groups // 5], (10, number, 10)) for number in (0, 8, 16, 24, 32)],
         "m": [(dense[: groups // 5], (10, 10, number)) for number in (0, 4, 8, 12, 16)],

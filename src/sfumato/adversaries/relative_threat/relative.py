@@ -52,8 +52,8 @@ from sfumato.adversaries.relative_threat.model import (
     prior_of,
 )
 from sfumato.adversaries.relative_threat.result import (
+    ALL_COLUMNS,
     ATTACKER,
-    EVERY,
     Outcome,
     Question,
     RelativeThreat,
@@ -158,13 +158,13 @@ class MembershipAttacker:
             raise InputError(
                 f"known = {quoted(known)} is not allowed; list the columns that are seen, each once"
             )
-        by_column = noise if isinstance(noise, Mapping) else {EVERY: noise}
+        by_column = noise if isinstance(noise, Mapping) else {ALL_COLUMNS: noise}
         for column, chance in by_column.items():
             number = isinstance(chance, int | float) and not isinstance(chance, bool)
             if not number or not 0 <= chance < 1:
                 raise InputError(
-                    f"noise{'' if column == EVERY else f' of {column!r}'} = {quoted(chance)} is "
-                    "not allowed; it is the chance that what is seen is wrong, from 0 to below 1"
+                    f"noise{'' if column == ALL_COLUMNS else f' of {column!r}'} = {quoted(chance)} "
+                    "is not allowed; it is the chance that what is seen is wrong, from 0 to below 1"
                 )
         weights, outside = self.weights, self.weights.outside
         people = None if outside is None else OutsideTable(outside)
@@ -331,7 +331,7 @@ def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> R
 def _check_seen(question: Question, columns: Sequence[str]) -> None:
     for option, names in (("known", question.known or ()), ("noise", question.noise)):
         for name in names:
-            if name not in (EVERY, *columns):
+            if name not in (ALL_COLUMNS, *columns):
                 raise InputError(
                     f"{option}: {name!r} is not a quasi-identifier of the release; "
                     f"{did_you_mean(name, columns)}"

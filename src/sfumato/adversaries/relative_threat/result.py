@@ -168,7 +168,7 @@ def _weight(given: object, event: str) -> float:
 
 _OF_TARGET = "the target's quasi-identifiers"
 LEARNER, ATTACKER = "population learner", "membership attacker"
-EVERY = ""  # of all columns: the noise of each
+ALL_COLUMNS = ""  # of all columns: the noise of each
 Outcome = Literal["exact", "converged", "not_converged"]
 
 
@@ -185,7 +185,7 @@ class Question:
     """What learner and attacker know before, how they see people, and what they are after.
 
     `prior`: weight, weights by column, and other people. `known`: the columns of which something is
-    seen, None for all. `noise` by column, or of `EVERY` one: the chance that it is seen wrong.
+    seen, None for all. `noise` by column, or of `ALL_COLUMNS`: the chance that it is seen wrong.
     """
 
     prior: tuple[float, Mapping[str, Weights], OutsideTable | None]
@@ -195,7 +195,7 @@ class Question:
     noise: Mapping[str, float]
 
     def noise_of(self, column: str) -> float:
-        return self.noise.get(column, self.noise.get(EVERY, 0.0))
+        return self.noise.get(column, self.noise.get(ALL_COLUMNS, 0.0))
 
     @property
     def clear(self) -> bool:

@@ -221,7 +221,7 @@ class AcquaintedWithRows:
         name, knows = groups.attribute or "the sensitive value", words(self.known, "lists")
         breach = rows_breach(release, groups, targets, points)
         if breach is None:
-            return [Threat(NAME, knows, f"{name}: {_WHOSE}", name, status="not_measured")]
+            return [Threat(NAME, knows, f"{name}: {_OWNERS_UNKNOWN}", name, status="not_measured")]
         before = before_release(release, groups, targets, points)
         moves, many = Moves(groups), len(groups)
         rows = np.repeat(np.arange(many), len(targets))
@@ -235,7 +235,7 @@ class AcquaintedWithRows:
         return [replace(threat, surest=moves.surest_moved)]
 
 
-_WHOSE = "not measured: nobody here knows whose rows they are"
+_OWNERS_UNKNOWN = "not measured: nobody here knows whose rows they are"
 
 
 def _without_release(groups: Groups, targets: Ints, points: Ints, case: Case) -> Floats:

@@ -14,7 +14,7 @@ from sfumato.adversaries.base import (
     Threat,
     chance,
 )
-from sfumato.adversaries.catalogue import ADVERSARIES, BEYOND, entry_of
+from sfumato.adversaries.catalogue import ADVERSARIES, OUT_OF_REACH, entry_of
 from sfumato.adversaries.linkage.presence import NAME as PRESENCE
 from sfumato.criteria import CRITERIA
 from sfumato.report.document import Chart, Document, Gist, Section, Series, Sheet
@@ -338,7 +338,7 @@ def catalogue_document() -> Document:
     columns = ("adversary", "asks", "knows", "runs", "bounded by", "to have her measured")
     words = (
         "By itself: in every audit. When shown: in reports. When required: by a policy, or given "
-        f"more than a release. On request: by a command of her own.\n\n{BEYOND}"
+        f"more than a release. On request: by a command of her own.\n\n{OUT_OF_REACH}"
     )
     section = Section("Who is asked", words, (Sheet(columns, rows),))
     brief = Sheet(
@@ -373,7 +373,7 @@ def threats_section(report: Report) -> Section:
     )
     return Section(
         "Who could learn what",
-        words if report.noisy else f"{words}\n\n{BEYOND}",
+        words if report.noisy else f"{words}\n\n{OUT_OF_REACH}",
         (*_folded_sheets(report), _every_row(rows)),
         () if picture is None else (picture,),
     )
@@ -430,7 +430,9 @@ def brief_threats(report: Report) -> Section:
         f"{', '.join(dict.fromkeys(adversaries))}: {why}" for why, adversaries in others.items()
     ]
     headings = tuple(BRIEF_COLUMNS)
-    sheet = Sheet(headings, rows, notes=(*notes, *(() if report.noisy else (BEYOND,))), keys=2)
+    sheet = Sheet(
+        headings, rows, notes=(*notes, *(() if report.noisy else (OUT_OF_REACH,))), keys=2
+    )
     return Section("Threats: belief about the person for whom it moves most", "", (sheet,))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversaries.relative_threat import chains as chains_module
-from sfumato.adversaries.relative_threat import tempering
+from sfumato.adversaries.relative_threat import relative, tempering
 from sfumato.adversaries.relative_threat.bucketized import BucketModel, buckets_of
 from sfumato.adversaries.relative_threat.chains import (
     Diagnostics,
@@ -132,6 +132,21 @@ def test_two_worlds_as_likely_are_believed_alike_and_it_is_said_how() -> None:
     assert f"{ladder.rungs} rungs" in words
     assert f"{min(ladder.round_trips)} round trips" in words
     assert "iterations" in words
+
+
+@pytest.mark.parametrize("seldom", [50, 100])
+def test_ensembles_follow_chains_that_agree_and_seldom_move(
+    seldom: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One effective draw in 57 sweeps: ensembles have the draws that chains lack."""
+    monkeypatch.setattr(relative, "SELDOM", seldom)
+    release = bucketized([((0, 1), (ONE, OTHER))] * 3, [3] * COLUMNS, 3)
+    threat = sf.relative_threat(release, method="sample", sweeps=7_000, rhat=1.05, seed=1)
+    assert ("tempered" in threat.method["buckets"]) == (seldom == 50)
+    assert threat.status == ("converged" if seldom == 50 else "not_converged")
+    exact = sf.relative_threat(release).attacker(victim(ONE))
+    belief = threat.attacker(victim(ONE))
+    assert belief["s0"] == pytest.approx(exact["s0"], abs=4 * belief.error["s0"])
 
 
 @pytest.mark.parametrize("sweeps", [2_900, 32_000])

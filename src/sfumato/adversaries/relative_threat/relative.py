@@ -79,6 +79,7 @@ ELSEWHERE = (
     "{:.3f}), so no figure here is to be relied on"
 )
 DISAGREE = 1.1  # R-hat of plain chains over buckets that are given up for tempered ensembles
+SELDOM = 100  # sweeps for an effective draw, above which ensembles take less for it
 EXACT, SAMPLED = "exact", "sampled (counts and slices)"
 
 
@@ -421,6 +422,11 @@ def _cases(people: People) -> WatchedPeople:
     return WatchedPeople(people.codes[:, people.tuples], people.s, people.where.take(people.tuples))
 
 
+def _seldom(diagnostics: Diagnostics) -> bool:
+    """Whether chains that agree move so seldom that ensembles come to more draws in the time."""
+    return diagnostics.ess * SELDOM < diagnostics.sweeps * diagnostics.chains
+
+
 def _learn_buckets(
     buckets: BucketModel, method: Method, goal: Goal, seed: int
 ) -> tuple[Bucketized, dict[str, str], Diagnostics | None]:
@@ -454,15 +460,16 @@ def _learn_buckets(
                 diagnostics = replace(diagnostics, converged=False, rhat=rhat, reason=reason)
                 begun = ladders
         spent = time.monotonic() - started
-        agree = diagnostics.converged or diagnostics.rhat < goal.rhat
         # Ensembles that could not end in time are not begun: what chains have is told as it is.
         least = spent / diagnostics.sweeps * shortest_run(buckets)
         late = goal.seconds is not None and spent + least > goal.seconds
         assert learnt is not None
         by_chains = learnt, {"buckets": plain.method}, diagnostics
+        agree = diagnostics.converged or (diagnostics.rhat < goal.rhat and not _seldom(diagnostics))
         if agree or late or only:
             return by_chains
-    # Chains that disagree show where the likely dealings are.
+    # Chains that disagree show where the likely dealings are, and so do those that go from one to
+    # the other, but seldom.
     left = goal.tempered(spent)
     tempered = TemperedChains(buckets, goal.chains, seed, begun, left.seconds)
     try:

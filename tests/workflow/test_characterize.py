@@ -608,3 +608,17 @@ def test_no_sensitive_column_and_unknown_answers() -> None:
         found.ranking("c")
     with pytest.raises(sf.InputError, match="was not measured against b"):
         found.finding(["b"], "b")
+
+
+def test_advice_does_not_deny_hierarchies_that_it_did_not_try() -> None:
+    ages = {str(age): "young" if age < 40 else "old" for age in (20, 30, 40, 50)}
+    schema = sf.Schema(["age", "sex"], "s", hierarchies={"age": sf.taxonomy(ages)})
+    people = pa.table(
+        {"age": list(ages) * 3, "sex": list("FFMFFMMFMFMM"), "s": list("xyyxxyxxyyxy")}
+    )
+    read = sf.read(people, schema)
+    assert "Coarsen age first" in sf.characterize(read, 1, "s").advice("s")
+    given_sex = sf.characterize(read, 2, "s", prior={"given": ["sex"]})
+    assert given_sex.prior == "what sex tells already"
+    assert "not worked out" in given_sex.advice("s")
+    assert "no coarser form" not in given_sex.advice("s")

@@ -210,6 +210,7 @@ class Characterization(Documented):
     notes: tuple[str, ...] = ()
     public: bool = False
     whose_rows: bool = False
+    one_for_all: bool = True  # she expects the same of every class; else no coarser one was tried
     individuals: Individuals | None = field(default=None, repr=False)
 
     def ranking(self, target: str | None = None) -> tuple[CombinationFinding, ...]:

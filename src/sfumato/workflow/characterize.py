@@ -118,6 +118,7 @@ def characterize(
         notes=coded.notes,
         public=coded.public,
         whose_rows=isinstance(base, OwnedMarginal),
+        one_for_all=all(prior.fixed for prior in priors),
         individuals=None if exposure is None else exposure.result(naming, len(coded.names)),
     )
 

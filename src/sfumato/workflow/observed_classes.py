@@ -68,7 +68,8 @@ def words(prior: Prior, coded: CodedColumns) -> str:
         case ValueShares() | ValueCounts():
             return "the given shares"
         case FewerColumns():
-            return f"what {', '.join(prior.columns)} tell already"
+            tell = "tells" if len(prior.columns) == 1 else "tell"
+            return f"what {', '.join(prior.columns)} {tell} already"
         case OutsideTable():
             return "what an outside table tells of the same class"
     return f"how {'the published people are' if coded.public else 'everybody is'} distributed"

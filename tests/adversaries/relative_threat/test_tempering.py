@@ -149,6 +149,19 @@ def test_ensembles_follow_chains_that_agree_and_seldom_move(
     assert belief["s0"] == pytest.approx(exact["s0"], abs=4 * belief.error["s0"])
 
 
+def test_a_world_that_is_seldom_seen_has_its_weight() -> None:
+    """One in thirty: chains that had not yet come upon it agreed that there is none."""
+    release = bucketized([*[((0, 1), (ONE, OTHER))] * 6, ((0, 2), (ONE, THIRD))], [3] * COLUMNS, 3)
+    exact = sf.relative_threat(release).attacker(victim(ONE))["s1"]
+    assert 0.03 < exact < 0.04
+    for seed in (7, 13):
+        found = sf.relative_threat(release, method="sample", seed=seed)
+        belief = found.attacker(victim(ONE))
+        assert found.status == "converged"
+        assert belief.error["s1"] < 0.01
+        assert belief["s1"] == pytest.approx(exact, abs=3 * belief.error["s1"])
+
+
 @pytest.mark.parametrize("sweeps", [2_900, 32_000])
 def test_chains_that_all_went_to_one_world_of_two_have_not_converged(sweeps: int) -> None:
     """R-hat and effective draws see nothing: all four are in the same of two equally likely."""
@@ -260,7 +273,7 @@ def test_looking_elsewhere_takes_no_more_time_than_is_left() -> None:
 class IndependentDraws:
     """A sampler whose chains agree at once: independent draws, and so many round trips."""
 
-    pool, most_kept, unit = 4, 1_000, "iterations of each ensemble"
+    pool, most_kept, unit, least = 4, 1_000, "iterations of each ensemble", 0
 
     def __init__(
         self,

@@ -169,6 +169,7 @@ class Sampler(Protocol):
     pool: int  # how many beliefs may be watched
     most_kept: int  # draws of each chain that fit in memory
     unit: str  # what is done so many times, such as "sweeps of each chain"
+    least: int  # of these, before which it is not taken for agreement that chains agree
 
     @property
     def tempering(self) -> Tempering | None: ...
@@ -230,7 +231,8 @@ def run_chains(sampler: Sampler, goal: Goal, seed: int, given_up: float = math.i
             # At this pace the rest of the budget is not enough: chains sit in different places.
             vain = length >= PATIENCE and ess.min(initial=np.inf) * goal.sweeps < goal.ess * length
             vain |= length >= PATIENCE // 2 and rhat.max(initial=1.0) > given_up
-            if converged or late or vain or done + 2 * length > goal.sweeps:
+            agreed = converged and done >= sampler.least
+            if agreed or late or vain or done + 2 * length > goal.sweeps:
                 break
     reason = "" if converged else _reason(rhat, ess, apart, goal, f"{done:,} {sampler.unit}")
     return Diagnostics(

@@ -70,6 +70,7 @@ class BucketChains:
     """Whole buckets dealt anew in turn (`bucket_kernel`), the population integrated out."""
 
     unit = "sweeps of each chain"
+    least = 0
 
     @property
     def tempering(self) -> Tempering | None:
@@ -282,6 +283,7 @@ class CrossingChains:
 
     merge = True
     unit = "sweeps of each chain"
+    least = 0
 
     @property
     def tempering(self) -> Tempering | None:

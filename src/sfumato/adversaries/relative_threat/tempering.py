@@ -64,6 +64,10 @@ Number = TypeVar("Number", bound=np.generic)
 AT_ONE = 5  # sweeps at power 1 of an iteration, whose chances are averaged
 LOWER, AGREE = 0.05, 1.1  # steps of power down to where R-hat is below
 BELOW = 0.1  # the lowest power, below that
+# Of so few people iterations cost little. A world that is seldom seen is left long before it is
+# entered, so chains agree where they would not enter it: a lower power, and more iterations than
+# end where it was not come upon.
+FEW_PEOPLE, FEW_BELOW, FEW_LEAST = 100, 0.3, 7_000
 LOTS, LOT = 8, 300  # of sweeps at a power, the first third of all left out; one lot for blocks
 LOT_KEPT = 100  # draws of a lot
 CLIMBS = 8  # of a chain
@@ -113,6 +117,8 @@ class TemperedChains(BucketChains):
         self._slots = np.ascontiguousarray(self._slots[:: -(-len(self._slots) // POOL)])
         self.pool = len(self._slots)
         self._batches = min(self._batches, BATCHES)
+        self._few = len(buckets.member) <= FEW_PEOPLE
+        self.least = FEW_LEAST if self._few else 0
         self._last: list[StageRecord] = []
         self._round_trips: list[Ints] = []
 
@@ -190,7 +196,7 @@ class TemperedChains(BucketChains):
                 own[middle] = elsewhere[middle]  # from an end, and the likeliest exchange
                 self.ladders = own
                 if agreed:
-                    return float(max(power - BELOW, 0.0))
+                    return float(max(power - (FEW_BELOW if self._few else BELOW), 0.0))
         return 0.0
 
     def _come_to_agree(self, place: int, power: float) -> bool:

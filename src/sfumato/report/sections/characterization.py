@@ -37,6 +37,11 @@ def advice(characterization: Characterization, target: str) -> str:
     coarsenings = [
         coarsening for coarsening in characterization.coarsenings if coarsening.target == target
     ]
+    if not coarsenings and not characterization.one_for_all:
+        return (
+            f"{leaks} What coarser columns would leave is not worked out, since it is not the same "
+            "that was expected of every class: characterize without that prior, or leave one out."
+        )
     if not coarsenings:
         return f"{leaks} There is no coarser form of {worst.label} to try: leave it out."
     first, *others = coarsenings

@@ -27,6 +27,12 @@ def fits(groups: Groups, known: Ints) -> bool:
     return small and _spent < _PATIENCE
 
 
+def give_way() -> None:
+    """Compiled code from now on, for whoever times it."""
+    global _spent
+    _spent = _PATIENCE
+
+
 def fill(
     groups: Groups, start: int, stop: int, targets: Ints, points: Ints, out: Floats, reduce: bool
 ) -> None:

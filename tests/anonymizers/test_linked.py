@@ -170,3 +170,42 @@ def test_too_few_people_for_any_signature() -> None:
     table = visits_table([[(30, "F", "A")], [(40, "M", "B")] * 2])
     with pytest.raises(sf.NoSafeRelease, match="people have numbers of rows that fewer than 3"):
         sf.anonymize(table, sf.Policy([sf.KAnonymity(3)], anonymizer=sf.Mondrian()))
+
+
+def signature(rows, width: int, star: bool) -> tuple:
+    """What is published of somebody's rows at one node."""
+    return tuple(sorted((age // width, "*" if star else sex) for age, sex, _ in rows))
+
+
+@settings(deadline=None)
+@given(visits, st.integers(0, 2), st.integers(0, 1), st.integers(1, 3))
+def test_a_node_that_is_named_publishes_the_signatures_of_the_table(
+    people, age: int, sex: int, k: int
+) -> None:
+    """Whoever has 12 rows or fewer is not cut where nothing is asked; whom too few share goes."""
+    wanted = Counter(signature(own, (1, 10, 20)[age], sex == 1) for own in people)
+    lengths = Counter(map(len, people))
+    table, node = visits_table(people), {"age": age, "sex": sex}
+    release = sf.generalize(table, node)
+    assert sorted(release.groups.sizes.tolist()) == sorted(wanted.values())
+    assert release.people == len(people)
+    if min(lengths.values()) < k:
+        return  # some are cut then
+    few = sum(many for many in wanted.values() if many < k)
+    if few:
+        with pytest.raises(sf.NoSafeRelease):
+            sf.generalize(table, node, [sf.KAnonymity(k)])
+    if few < len(people):
+        kept = sf.generalize(table, node, [sf.KAnonymity(k)], suppression=few / len(people))
+        shared = [many for many in wanted.values() if many >= k]
+        assert sorted(kept.groups.sizes.tolist()) == sorted(shared)
+
+
+def test_a_node_of_linked_rows_keeps_to_limits_and_names() -> None:
+    table = visits_table([[(20, "F", "A")], [(21, "F", "B")]])
+    with pytest.raises(sf.InputError, match="not a quasi-identifier"):
+        sf.generalize(table, {"ward": 1})
+    with pytest.raises(sf.InputError, match="levels 0 to 3"):
+        sf.generalize(table, {"age": 9})
+    with pytest.raises(sf.PolicyError, match="one description of each person"):
+        sf.generalize(table, {"age": 1}, [sf.KMap(2, "weights")])

@@ -9,6 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import sfumato as sf
@@ -461,3 +462,16 @@ def test_the_command_line_says_it_by_column(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     lines = (tmp_path / "out" / "public" / "data.csv").read_text().replace('"', "").splitlines()
     assert set(lines[1:]) == {"30;03/04/2023;flu", "-9;05/06/2023;?"}
+
+
+@pytest.mark.parametrize("packing", ["gz", "zst"])
+def test_half_of_a_packed_file_is_told_to_be_damaged(tmp_path: Path, packing: str) -> None:
+    text = "\n".join(["city,cost", *(f"Bonn {n * n},{n * 7919 % 1000}" for n in range(3_000))])
+    whole, half = tmp_path / f"whole.csv.{packing}", tmp_path / f"half.csv.{packing}"
+    with pa.output_stream(str(whole), compression={"gz": "gzip", "zst": "zstd"}[packing]) as out:
+        out.write(text.encode())
+    assert inspect_text(whole).columns == ("city", "cost")
+    for content in (whole.read_bytes()[: whole.stat().st_size // 2], text.encode()):
+        half.write_bytes(content)
+        with pytest.raises(sf.InputError, match=r"half\.csv\.\w+ is damaged or not whole, or not"):
+            sf.read(half, sf.Schema(["city"], "cost"))

@@ -41,7 +41,6 @@ from sfumato.release.linked import LinkedRows, linked_release, rows_of
 from sfumato.release.made import MadeHere
 from sfumato.release.release import Release
 from sfumato.release.signatures import Signatures, signatures_of
-from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Anything, Region
 from sfumato.schema.roles import Schema
 from sfumato.table import Table, levels_of
@@ -55,13 +54,7 @@ Given = TypeVar("Given")
 
 def anonymize_linked(task: Task, maker: Anonymizer) -> Release:
     """The release of a table whose rows a pseudonym links."""
-    for criterion in task.criteria:
-        if not by_signatures(criterion):
-            raise PolicyError(
-                f"{criterion.name} needs one description of each person, and rows = 'linked' "
-                "publishes several; take it out of the policy, or publish rows = 'unlinked'"
-            )
-    task = replace(task, table=_in_random_order(task.table, task.seed))
+    task = _prepared(task)
     if isinstance(maker, Mondrian) and maker.scheme == "generalized":
         return _by_mondrian(task, maker)
     if isinstance(maker, Lattice):
@@ -72,6 +65,23 @@ def anonymize_linked(task: Task, maker: Anonymizer) -> Release:
         f"anonymizer {maker.name!r} does not make releases of linked rows; use mondrian (with "
         "scheme 'generalized'), lattice, or leave it out"
     )
+
+
+def generalize_linked(task: Task, node: tuple[int, ...]) -> Release:
+    """The release of one lattice node, whose signatures are shared as the criteria ask."""
+    task = _prepared(task)
+    return _released_at(task, Pieces.of(task), node)[0]
+
+
+def _prepared(task: Task) -> Task:
+    """The task with people's rows in order, where all that it asks can be asked of signatures."""
+    for criterion in task.criteria:
+        if not by_signatures(criterion):
+            raise PolicyError(
+                f"{criterion.name} needs one description of each person, and rows = 'linked' "
+                "publishes several; take it out of the policy, or publish rows = 'unlinked'"
+            )
+    return replace(task, table=_in_random_order(task.table, task.seed))
 
 
 def _better(task: Task) -> Release:
@@ -375,15 +385,12 @@ def _by_lattice(task: Task) -> Release:
                 all(low <= at for low, at in zip(lower, node, strict=True)) for lower in safe_above
             ):
                 continue
-            linked = _recoded(task.table, pieces, levels, node)
-            findings = LatticeFindings(dict(zip(linked.regions.columns, node, strict=True)))
             try:
-                kept = _without_failing(linked, task)
-                release = _checked(linked_release(kept, findings, task.seed), task)
+                release, whole = _released_at(task, pieces, node)
             except NoSafeRelease as error:
                 missed = error
                 continue
-            if closed and kept is linked:
+            if closed and whole:
                 safe_above.append(node)
             cost = task.utility.cost(view_of(release))
             if best is None or cost < best[0]:
@@ -394,11 +401,18 @@ def _by_lattice(task: Task) -> Release:
     return best[1]
 
 
-def _recoded(
-    table: Table, pieces: Pieces, levels: Sequence[Levels], node: tuple[int, ...]
-) -> LinkedRows:
+def _released_at(task: Task, pieces: Pieces, node: tuple[int, ...]) -> tuple[Release, bool]:
+    """The release of a node, and whether it leaves nobody out."""
+    linked = _recoded(task.table, pieces, node)
+    findings = LatticeFindings(dict(zip(linked.regions.columns, node, strict=True)))
+    kept = _without_failing(linked, task)
+    return _checked(linked_release(kept, findings, task.seed), task), kept is linked
+
+
+def _recoded(table: Table, pieces: Pieces, node: tuple[int, ...]) -> LinkedRows:
     """All rows at one level of each column."""
     rows = rows_of(table)
+    levels = [table.levels[domain.name] for domain in rows.quasi]
     chosen = [hierarchy[level] for hierarchy, level in zip(levels, node, strict=True)]
     coded = [level.codes[row] for level, row in zip(chosen, rows.codes, strict=True)]
     names = tuple(domain.name for domain in rows.quasi)

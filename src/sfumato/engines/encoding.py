@@ -20,7 +20,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from sfumato.engines.files import packing_of, shown_name, unpacked
+from sfumato.engines.files import packing_of, shown_name, unpacked, unreadable
 from sfumato.engines.notations import check_encoding
 from sfumato.errors import InputError, ResourceError, quoted
 
@@ -89,7 +89,7 @@ def encoding_of(path: Path, given: str | None = None) -> TextEncoding:
             )
         return encoding
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{shown_name(path)} cannot be read: {type(error).__name__}") from None
+        raise unreadable(path, error) from None
 
 
 def is_utf8_text(path: Path) -> bool:
@@ -262,7 +262,7 @@ def decoded(path: Path, encoding: TextEncoding) -> Iterator[str]:
             "line, or say another encoding"
         ) from None
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{label} cannot be read: {type(error).__name__}") from None
+        raise unreadable(path, error) from None
 
 
 def copy_as_utf8(path: Path, encoding: TextEncoding, target: Path) -> None:

@@ -194,6 +194,16 @@ def shown_name(path: Path) -> str:
     return os.fsencode(path.name).decode("utf-8", "backslashreplace")
 
 
+def unreadable(path: Path, error: Exception) -> InputError:
+    """What to say of a text file whose bytes do not come: of a packed one mostly half is there."""
+    if packing_of(path) and not isinstance(error, PermissionError | FileNotFoundError):
+        return InputError(
+            f"{shown_name(path)} is damaged or not whole, or not packed as its name says; fetch or "
+            "pack it again"
+        )
+    return InputError(f"{shown_name(path)} cannot be read: {type(error).__name__}")
+
+
 def shown_path(path: Path) -> str:
     """The same of a whole path."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.engines.encoding import TextEncoding, decoded, encoding_of
-from sfumato.engines.files import packing_of, shown_name, unpacked
+from sfumato.engines.files import packing_of, shown_name, unpacked, unreadable
 from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, list_some
 
@@ -151,7 +151,7 @@ def _first_lines(path: Path, encoding: TextEncoding) -> list[str]:
         for _ in decoded(path, encoding):  # which line it is, the reader of lines does not know
             pass
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{label} cannot be read: {type(error).__name__}") from None
+        raise unreadable(path, error) from None
     if any("\0" in line for line in lines):
         raise InputError(f"{label} is not a text file; give CSV, Parquet or Arrow")
     long = [str(at) for at, line in enumerate(lines, start=1) if len(line) > _LONGEST]

@@ -168,7 +168,8 @@ def generalize(
     `levels` gives the hierarchy level of each quasi-identifier, by name (where not named the finest
     that limits allow, 0 without any) or in the order of the schema.
     """
-    check_people(table)
+    if not isinstance(table, Table) or table.rows is None:
+        check_people(table)
     expect("require", require, Sequence, "a list of criteria")
     for criterion in require:
         expect("require", criterion, Criterion, "a list of criteria")
@@ -199,6 +200,10 @@ def generalize(
     from sfumato.anonymizers.lattice.lattice import release_of
 
     task = Task(table, tuple(require), suppression=suppression)
+    if table.rows is not None:
+        from sfumato.anonymizers.linked import generalize_linked
+
+        return generalize_linked(task, chosen)
     with closing(judge_of(task)) as judge:
         node = judge.judge_levels(chosen)
         if not node.satisfied:

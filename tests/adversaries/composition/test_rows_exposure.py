@@ -303,6 +303,11 @@ def test_the_attack_tells_everybody_by_her_worst_row() -> None:
     rows = sf.intersection_attack([new, earlier], [{"age": 21}, {"age": 35}])
     assert rows.targets.column("after").to_pylist() == [2, 1]
     assert "a target is one row" in rows.notes[-1]
+    assert (attack.summary.unit, rows.summary.unit) == ("people", "rows")
+    (threat,) = rows.threats()
+    assert "of 2 rows" in threat.learns
+    assert threat.people is not None
+    assert threat.people.at_most
     with pytest.raises(sf.InputError, match="'nearest'"):
         sf.intersection_attack([new, earlier], table, locate="oracle")
 
@@ -328,4 +333,10 @@ def test_the_program_reads_whose_rows_the_targets_are(tmp_path: Path) -> None:
         asked = ("--targets", tmp_path / file, "--policy", policy, "--json")
         told = sfumato("attack", "intersect", *folders, *asked)
         assert told.returncode == 0, told.stderr
-        assert json.loads(told.stdout)["facts"]["people"] == many
+        facts = json.loads(told.stdout)["facts"]
+        assert (facts["people"], facts["of_rows"]) == (many, file == "rows.csv")
+        words = sfumato("attack", "intersect", *folders, *asked[:-1]).stdout
+        told_of, other = ("rows", "people") if file == "rows.csv" else ("people", "rows")
+        assert f"quasi-identifiers of {many} {told_of}" in words
+        assert f"{told_of} located" in words
+        assert f"{other} located" not in words

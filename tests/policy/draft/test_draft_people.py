@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import cycle
 from pathlib import Path
 
@@ -292,3 +292,33 @@ def test_a_family_number_whose_rows_are_one_body_s_is_taken_for_the_person() -> 
     draft = sf.draft_policy(discharges("family_id"))
     assert draft.policy.schema is not None
     assert draft.policy.schema.person == "family_id"
+
+
+@pytest.mark.parametrize(
+    ("marks", "others", "asked"),
+    [
+        (["-9"] * 4, range(20, 90), ["-9"]),
+        (["-9"] * 4 + ["-8"] * 3, range(20, 90), ["-9", "-8"]),
+        (["999"] * 3, range(20, 90), ["999"]),
+        (["98"] * 3 + ["99"] * 5, [1, 2, 3, 4] * 10, ["98", "99"]),
+        (["-9"] * 2, range(20, 90), []),  # a slip of the pen
+        (["99"] * 5, range(20, 90), []),  # an age
+        (["-9"] * 4, range(-5, 65), []),  # degrees
+        (["-9"] * 80, range(20, 90), []),  # most rows
+        (["-45"] * 5, range(20, 90), []),
+    ],
+)
+def test_numbers_far_from_all_others_are_asked_about_and_stay_numbers(
+    tmp_path: Path, marks: list[str], others: Iterable[int], asked: list[str]
+) -> None:
+    rows = [*marks, *map(str, others)]
+    lines = [f"{'FM'[place % 2]},{cell},{'abc'[place % 3]}" for place, cell in enumerate(rows)]
+    file = tmp_path / "survey.csv"
+    file.write_text("\n".join(["sex,score,vote", *lines, ""]), encoding="utf-8")
+    draft = sf.draft_policy(file)
+    questions = [question for question in draft.asked if "far from it" in question.text]
+    assert [question.columns for question in questions] == ([("score",)] if asked else [])
+    assert all(f'"score": {", ".join(asked)} among' in question.text for question in questions)
+    assert draft.policy.read.missing is None
+    answered = sf.draft_policy(file, missing={"score": asked}) if asked else draft
+    assert not any("far from it" in question for question in answered.questions)

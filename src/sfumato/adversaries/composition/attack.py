@@ -179,7 +179,7 @@ class IntersectionAttack(Displayed):
         summary = self.summary
         return (
             f"Intersection attack on {self.attribute} by {list_some(self.releases)}",
-            f"{summary.located:,} of {summary.people:,} people located in all of them",
+            f"{summary.located:,} of {summary.people:,} {summary.unit} located in all of them",
             f"one value is left of {summary.exposed:,}, of {summary.exposed_by_one:,} by one alone",
         )
 
@@ -196,7 +196,8 @@ class IntersectionAttack(Displayed):
             return [Threat(NAME, knows, words, self.attribute, status="not_measured")]
         learns = (
             f"{self.attribute}: one value is left of {summary.exposed:,} of {summary.located:,} "
-            f"people, {summary.exposed - summary.exposed_by_one:,} of them by no release alone"
+            f"{summary.unit}, {summary.exposed - summary.exposed_by_one:,} of them by no release "
+            "alone"
         )
         cases = self._cases
         located = np.repeat(cases.status == 0, cases.after)
@@ -213,7 +214,8 @@ class IntersectionAttack(Displayed):
                 knows,
                 learns,
                 self.attribute,
-                Headcount(int(people[far].sum())),
+                # Who has several of these rows is one of fewer people.
+                Headcount(int(people[far].sum()), summary.of_rows),
                 farthest(before, after, codes, self.labels),
             )
         ]
@@ -318,6 +320,7 @@ def intersection_attack(
     if owner is not None:
         people = _by_worst_row(people, cases, owner)
     right = _right(people, cases, shared)
+    row_notes = _notes_of_rows(releases, owner is not None)
     return IntersectionAttack(
         shared.attribute,
         tuple(release.label for release in releases),
@@ -338,11 +341,12 @@ def intersection_attack(
                 _correctly_located(release, shared.attribute, people, scale, located, locate)
                 for release, located in zip(releases, groups_of_people, strict=True)
             ),
+            of_rows=bool(row_notes) and owner is None,
         ),
         (
             *unknown_notes(people),
             *_notes(releases, shared, expected_of),
-            *_notes_of_rows(releases, owner is not None),
+            *row_notes,
         ),
         shared.labels,
         people,

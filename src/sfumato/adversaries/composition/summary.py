@@ -37,7 +37,9 @@ class Summary:
     `vulnerable` people have fewer values left than any release alone leaves (the paper's VP);
     `exposed_by_one` those whom one release alone exposes, whom VP misses. `left[s]` people have
     s + 1 values left, `right[s]` is how many of them a guess gets right. `beliefs` tells how many
-    are believed to have one value with at least a probability, whatever else is left.
+    are believed to have one value with at least a probability, whatever else is left. `of_rows`:
+    targets are rows that are published one by one, and nothing says which are one person's, so
+    that all of these count rows.
 
     By release: `before`, the mean number of values it leaves, `group_size`, the mean people of the
     groups it locates somebody in, and `correctly_located`, the share of people whose own group is
@@ -61,6 +63,12 @@ class Summary:
     correctly_located: tuple[float | None, ...]
     partly_known: int = 0
     beliefs: tuple[ReliabilityPoint, ...] = ()
+    of_rows: bool = False
+
+    @property
+    def unit(self) -> str:
+        """What is counted."""
+        return "rows" if self.of_rows else "people"
 
     @property
     def exposed(self) -> int:
@@ -120,6 +128,7 @@ def summarize(
     sizes: Sequence[Ints | Floats],
     right: Floats | None,
     correctly_located: tuple[float | None, ...],
+    of_rows: bool = False,
 ) -> Summary:
     """The figures of an attack; `sizes` are the people of each release's groups."""
     per_case = np.bincount(people.case, weights=people.people, minlength=people.cases)
@@ -159,6 +168,7 @@ def summarize(
         correctly_located=correctly_located,
         partly_known=people.partly_known,
         beliefs=_beliefs(people, cases, right),
+        of_rows=of_rows,
     )
 
 

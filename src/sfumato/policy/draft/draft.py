@@ -5,12 +5,14 @@ Its schema is tried on every distinct value of each column (`settle`).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, Unpack
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -46,6 +48,7 @@ from sfumato.progress import phase
 from sfumato.release.handed_out import ColumnCells
 from sfumato.schema.domain import Domain
 from sfumato.schema.recipes import Intervals
+from sfumato.schema.region import text_of
 from sfumato.schema.roles import Schema
 from sfumato.table import Table
 
@@ -257,6 +260,7 @@ def draft_of(examined: Examined, asked: DraftRules = NO_RULES) -> Draft:
         for name, doubt in registered.doubts.items()
     ]
     questions += [*_marked(examined.marks), *_coded(examined.codes)]
+    questions += _far_numbers(examined.profiles)
     questions += [OwnersQuestion(note) for note in registered.notes]
     written = _written(registered, examined.reading).given_fields()
 
@@ -346,6 +350,45 @@ def _coded(codes_by_column: Mapping[str, Sequence[str]]) -> list[OwnersQuestion]
             codes,
         )
         for codes, names in together.items()
+    ]
+
+
+_BELOW_ZERO = re.compile(r"-(\d|(\d)\2+|9+[6-8])")  # -9, -8, -88, -999, -998
+_NINES = re.compile(r"9+[7-9]")  # 99, 98, 997
+_MOST_MARKS, _MARK_ROWS = 5, 3  # of a column; rows that each has: one may be a slip of the pen
+
+
+def far_from_others(column: Profile) -> tuple[str, ...]:
+    """Numbers that may be codes for no answer: alone below zero, or nines far above all others."""
+    if column.kind != "numeric" or column.says in ("person", "id", "household", "weight"):
+        return ()
+    texts = [text_of(value) for value in column.values]
+    for form in (_BELOW_ZERO, _NINES):
+        is_mark = np.array([form.fullmatch(text) is not None for text in texts], dtype=bool)
+        marks, others = column.numbers[is_mark], column.numbers[~is_mark]
+        if not 0 < len(marks) <= _MOST_MARKS or len(others) < 2 or others.min() < 0:
+            continue
+        rows = column.counts[is_mark]
+        several = rows.min() >= _MARK_ROWS and 2 * rows.sum() < column.present
+        if several and (marks.max() < 0 or marks.min() > 2 * others.max()):
+            return tuple(text for text, mark in zip(texts, is_mark, strict=True) if mark)
+    return ()
+
+
+def _far_numbers(profiles: Sequence[Profile]) -> list[OwnersQuestion]:
+    """Whether numbers far from all others are such: they are taken for numbers."""
+    together: dict[tuple[str, ...], list[str]] = {}
+    for column in profiles:
+        if marks := far_from_others(column):
+            together.setdefault(marks, []).append(column.name)
+    return [
+        OwnersQuestion(
+            f"{_listed(names)}: {', '.join(marks)} among numbers that are all far from it, and "
+            "read as a number. What means that there is no value belongs in missing of [read], "
+            "what is a value of its own in codes",
+            columns=tuple(names),
+        )
+        for marks, names in together.items()
     ]
 
 

@@ -30,7 +30,7 @@ def attack_document(attack: IntersectionAttack) -> Document:
     summary = attack.summary
     about = (
         f"Somebody knows {'some of ' if summary.partly_known else ''}the quasi-identifiers of "
-        f"{summary.people:,} people and that they are in "
+        f"{summary.people:,} {summary.unit} and that they are in "
         f"all of {', '.join(attack.releases)}. She finds each of them in every release and keeps "
         f"the values of {attack.attribute!r} that all of them show."
     )
@@ -57,8 +57,8 @@ def _gist(attack: IntersectionAttack) -> Gist:
     summary, (people, *_) = attack.summary, (_people(attack),)
     by_one = summary.exposed_by_one
     exposure = (
-        f"one value is left for {summary.exposed:,} of the {summary.located:,} people located; by "
-        f"one release alone for {by_one:,}"
+        f"one value is left for {summary.exposed:,} of the {summary.located:,} {summary.unit} "
+        f"located; by one release alone for {by_one:,}"
     )
     return Gist(
         {
@@ -92,8 +92,8 @@ def _people(attack: IntersectionAttack) -> Section:
     if summary.precision is not None:
         right = percent(summary.precision)
         words = f"Guessing the likeliest value is right for {right} of those located."
-    notes = (*attack.notes, "shares of the last three are of people located")
-    sheet = Sheet(("people", "number", "share"), tuple(rows), notes=notes, percent=("share",))
+    notes = (*attack.notes, f"shares of the last three are of {summary.unit} located")
+    sheet = Sheet((summary.unit, "number", "share"), tuple(rows), notes=notes, percent=("share",))
     return Section("Who is found, and who is exposed", words, (sheet,))
 
 
@@ -116,12 +116,12 @@ def exposed_section(attack: IntersectionAttack) -> Section:
         )
         for row in ordered.slice(0, _EXPOSED).to_pylist()
     )
-    columns = ("who", "people", attack.attribute, "values left by each release")
+    columns = ("who", attack.summary.unit, attack.attribute, "values left by each release")
     hidden = left.num_rows - len(rows)
     notes = (f"{hidden:,} more are exposed so",) if hidden else ()
     words = (
-        f"Of {people:,} people one value is left; {alone:,} of them are exposed by one release "
-        "alone. Those come first whom only all together expose."
+        f"Of {people:,} {attack.summary.unit} one value is left; {alone:,} of them are exposed by "
+        "one release alone. Those come first whom only all together expose."
         if people
         else "Nobody: of everybody several values are left."
     )
@@ -130,8 +130,8 @@ def exposed_section(attack: IntersectionAttack) -> Section:
 
 
 def _curve(attack: IntersectionAttack) -> Section:
-    curve = attack.summary.curve
-    names = ("confidence at least", "share of people", "guess right")
+    curve, unit = attack.summary.curve, attack.summary.unit
+    names = ("confidence at least", f"share of {unit}", "guess right")
     rows = tuple((p.confidence, p.share, p.precision) for p in curve)
     sheet = Sheet(names, rows, percent=names)
     steps = [p.confidence for p in curve]
@@ -139,14 +139,14 @@ def _curve(attack: IntersectionAttack) -> Section:
     if attack.summary.precision is not None:
         lines.append(Series("guess right among them", steps, [p.precision for p in curve]))
     alt = (
-        f"{percent(curve[0].share)} of people are known with confidence "
+        f"{percent(curve[0].share)} of {unit} are known with confidence "
         f"{percent(curve[0].confidence)} or more, all with {percent(curve[-1].confidence)} or more."
     )
     figure = Chart(
-        "People by how surely their value is known",
+        f"{unit.capitalize()} by how surely their value is known",
         "lines",
         "confidence",
-        "share of people",
+        f"share of {unit}",
         tuple(lines),
         alt=alt,
         percent="xy",
@@ -157,7 +157,7 @@ def _curve(attack: IntersectionAttack) -> Section:
 
 def _beliefs(attack: IntersectionAttack) -> Section:
     """By what counts tell beyond which values are left."""
-    columns = ("belief at least", "share of people", "guess right")
+    columns = ("belief at least", f"share of {attack.summary.unit}", "guess right")
     rows = tuple((p.confidence, p.share, p.precision) for p in attack.summary.beliefs)
     words = "Her belief in the likeliest value, by the counts that all releases tell."
     return Section("How likely", words, (Sheet(columns, rows, percent=columns),))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from sfumato.report.sections.skyline import (
     skyline_chart,
     skyline_charts,
     skyline_plane,
+    skyline_section,
     skyline_sheet,
     summary_sheet,
 )
@@ -107,3 +109,17 @@ def test_of_many_values_those_with_the_least_room_are_drawn() -> None:
         for n, value in enumerate(values)
     ]
     assert [one.name for one in skyline_chart(found[::-1]).series] == values[:6]
+
+
+def test_rows_published_one_by_one_are_told_where_their_skyline_is() -> None:
+    """It takes knowing whose rows they are, which no public page may use."""
+    rows = [("a", 21, "flu"), ("a", 25, "HIV"), ("b", 22, "flu"), ("c", 23, "gout")]
+    frame = pd.DataFrame(rows, columns=["id", "age", "ill"])
+    ages = {"age": sf.intervals([10])}
+    schema = sf.Schema(["age"], "ill", person="id", rows="unlinked", hierarchies=ages)
+    release = sf.generalize(sf.read(frame, schema), {"age": 1})
+    section = skyline_section(sf.audit(release, [sf.KAnonymity(2)]))
+    assert section is not None
+    assert "sfumato skyline RELEASE" in section.words
+    assert not section.tables
+    assert not section.charts

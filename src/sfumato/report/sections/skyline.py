@@ -24,7 +24,8 @@ _LONG = 1_000  # looks at a list
 _DRAWN = 6  # values of one chart
 _TITLE = "Somebody who knows some facts"
 CONFIDENCE = 0.9  # where a policy names none
-_MORE = "To have the rest: sfumato skyline RELEASE --policy POLICY --value VALUE."
+_COMMAND = "sfumato skyline RELEASE --policy POLICY --value VALUE"
+_MORE = f"To have the rest: {_COMMAND}."
 _VALUES = 40  # of each attribute, the most frequent
 _CHECKS = 5_000  # points judged in all: a second or two
 _MOST = 50  # how far each kind of knowledge is followed; `sfumato skyline` goes on
@@ -404,6 +405,14 @@ def skyline_section(report: Report) -> Section | None:
         for groups in evidence.release.by_attribute.values()
         if len(groups) and groups.width and not unfit_for_facts(groups)
     ]
+    if not judged and any(
+        groups.beside.unlinked is not None for groups in evidence.release.by_attribute.values()
+    ):
+        words = (
+            "Not measured on this page: rows are published one by one, and how much somebody may "
+            f"know takes knowing whose they are. The owner is told by {_COMMAND}."
+        )
+        return Section(_TITLE, words)
     small = [groups for groups in judged if len(groups.data) <= _MOST_COUNTS]
     if not small:
         words = f"Not measured: more than {_MOST_COUNTS:,} counts. {_MORE}"

@@ -3,6 +3,7 @@
 A module that exactly one other imports belongs into it, unless its docstring says why it stands
 apart, in a line that begins with "Stands apart:". What a registry (its own package's
 `__init__.py`), the public names or the console list by name has more readers than imports show.
+Who has more readers says no such thing: a reason that nobody asks for is one that nobody checks.
 
 A class name is given once: who reads it knows which class is meant.
 """
@@ -82,15 +83,17 @@ def problems(source: Path = SOURCE) -> list[str]:
         lines = len(path.read_text(encoding="utf-8").splitlines())
         if lines > LIMIT:
             told.append(f"{where}: {lines} lines, more than {LIMIT}; split it by idea")
-        if found_by_name(name, path, public):
-            continue
         by = imported_by[name]
         registered = name.rpartition(".")[0] in by  # its package's own list of members
-        if len(by) == 1 and not registered and REASON not in (ast.get_docstring(trees[name]) or ""):
+        shard = len(by) == 1 and not registered and not found_by_name(name, path, public)
+        says_why = REASON in (ast.get_docstring(trees[name]) or "")
+        if shard and not says_why:
             told.append(
                 f"{where}: only {next(iter(by))} imports it; merge them, or say in its docstring "
                 f'why it stands apart ("{REASON} ...")'
             )
+        if says_why and not shard:
+            told.append(f'{where}: it has other readers; take "{REASON}" out of its docstring')
     return told
 
 

@@ -58,6 +58,9 @@ def test_a_module_of_one_reader_says_why_it_stands_apart(tmp_path: Path) -> None
     assert not modules(
         tmp_path / "kernel", {"sfumato/counts/a.py": told_why, "sfumato/counts/b.py": reader}
     )
+    readers = {"sfumato/counts/b.py": reader, "sfumato/counts/c.py": reader}
+    (told,) = modules(tmp_path / "stale", {"sfumato/counts/a.py": told_why, **readers})
+    assert 'a.py: it has other readers; take "Stands apart:" out' in told
 
 
 @pytest.mark.parametrize(("lines", "refused"), [(500, 0), (501, 1)])

@@ -8,7 +8,7 @@ of its complaint about shapes, which takes two seconds. What is copied in a loop
 A number that is written down is a type of its own, for which an inner function would be compiled
 once more: so it is passed on as an np.int64.
 
-Stands apart: importing Numba is slow.
+Importing Numba is slow.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Sums go to an array by address where the product of the columns' sizes is small, otherwise through a
 hash table.
 
-Stands apart: importing Numba is slow, and an audit needs none of it.
+Importing Numba is slow, and an audit needs none of it.
 """
 
 from __future__ import annotations

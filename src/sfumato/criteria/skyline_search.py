@@ -10,7 +10,7 @@ since merging may be worse than splitting, so the factors of every present group
 
 Odds within 1e-9 of the bound are refused.
 
-Stands apart: what a search carries from split to split; the criterion alone is read without it.
+What a search carries from split to split; the criterion alone is read without it.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ one, and 23 the end of some century. Such columns stay as they are, with a note
 2023-12-31 and numbers as 1234.5,
 so that nobody behind it meets another notation.
 
-Stands apart: what a cell means is decided without an engine, which is only asked to count.
+What a cell means is decided without an engine, which is only asked to count.
 """
 
 from __future__ import annotations

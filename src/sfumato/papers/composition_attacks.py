@@ -2,7 +2,7 @@
 
 Here too: the tables, and the same attack on randomised releases.
 
-Stands apart: the experiments; the paper beside it tells what was found.
+The experiments; the paper beside it tells what was found.
 """
 
 from __future__ import annotations

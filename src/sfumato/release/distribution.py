@@ -5,7 +5,7 @@ over a few ranges of their axis, each evenly along its length; sets are spread o
 So a distribution has a few lines, whatever the release, and says nothing that the labels and the
 numbers of people who show them do not say.
 
-Stands apart: unlike `treatment.py` it knows regions and people, and nothing of releases.
+Unlike `treatment.py` it knows regions and people, and nothing of releases.
 """
 
 from __future__ import annotations

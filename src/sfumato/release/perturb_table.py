@@ -1,7 +1,7 @@
 """`sf.perturb`: a table whose sensitive and kept columns are perturbed, before anybody counts it.
 
 Rows are perturbed and counted anew, so that groups, criteria, the file and whoever reads it back
-all tell of the same values: those that are published. Stands apart: everything that releases are
+all tell of the same values: those that are published. Everything that releases are
 judged by works on counts, and here alone rows are changed.
 """
 

@@ -6,7 +6,7 @@ cannot (cells blanked one by one, noise on a column, pseudonyms) is entered by w
 (`Release.treated`). Before stands beside after where the table is at hand; without it only what is
 published is told, and that may be handed out. All of it is worked out from counts.
 
-Stands apart: only reports and codebooks ask, when they are shown.
+Only reports and codebooks ask, when they are shown.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ were understood where they came from no file. All of it is the owner's: a hash o
 tells whoever has a copy, or guesses one, that it is the table. Public pages have none of it; what
 was handed out is told by the hashes in its manifest.
 
-Stands apart: what a report is about does not depend on who made it.
+What a report is about does not depend on who made it.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ or by name. What they mean is the same for every anonymizer, of what is publishe
 - **star = false**: the coarsest level is the one before `*`. A column without levels between value
   and `*` that is cut freely must only not be published as all of its values.
 
-Stands apart: the schema says what limits there are, hierarchies and whoever searches what they do.
+The schema says what limits there are, hierarchies and whoever searches what they do.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ all of it; NULL is a category like any other among categories. Each column count
 most all: rounded centroids may lie farther away than the column's mean does. A column in which
 nobody differs has nothing to lose. Not applicable (NaN) to regions and noise.
 
-Stands apart: no search is led by it, and no policy names it.
+No search is led by it, and no policy names it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Whatever is registered has a card with its fields: nothing here names a criterio
 as a text; what is no number, choice or plain text is typed as it stands in a policy ([1, 2],
 { file = "census.csv" }).
 
-Stands apart: the form knows what may be typed, the text where it stands.
+The form knows what may be typed, the text where it stands.
 """
 
 from __future__ import annotations

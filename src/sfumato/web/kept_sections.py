@@ -3,7 +3,7 @@
 How a release was found is known while it is made, and by nobody afterwards. (`section_dict` of the
 report is for programs; what only a page needs is not in it.)
 
-Stands apart: pages show such sections, whoever makes releases keeps them.
+Pages show such sections, whoever makes releases keeps them.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 What is typed is kept aside until it is saved, so that neither a reload nor a mistake loses it; a
 text that cannot be a policy is never saved over one that is.
-
-Stands apart: one step of the workbench.
 """
 
 from __future__ import annotations

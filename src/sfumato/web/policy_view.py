@@ -1,6 +1,6 @@
 """What the step Policy shows, as plain data: cards, fields, verdicts and prices.
 
-Stands apart: workers find it out with all of the library, the server only shows it.
+Workers find it out with all of the library, the server only shows it.
 """
 
 from __future__ import annotations

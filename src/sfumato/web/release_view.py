@@ -1,6 +1,6 @@
 """What the step Release shows, as plain data: what was tried, and one release.
 
-Stands apart: workers find it out with all of the library, the server only shows it.
+Workers find it out with all of the library, the server only shows it.
 """
 
 from __future__ import annotations

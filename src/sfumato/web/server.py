@@ -252,10 +252,7 @@ def serve(
     browser: bool,
     say: Callable[[str], None],
 ) -> None:
-    """Open the workbench and keep it open until Ctrl-C.
-
-    Stands apart: the command line starts without a web server; a workbench alone loads one.
-    """
+    """Open the workbench and keep it open until Ctrl-C."""
     root = _root(data)
     home = project if project is not None else root / FOLDER
     try:

@@ -2,7 +2,7 @@
 
 Paths are relative to the folder the workbench was started in, where the commands run.
 
-Stands apart: every step shows the commands of its own.
+Every step shows the commands of its own.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ with what the point changed, its anonymizer and its seed: the release made by th
 was measured, unless the clock ended the search (deal and best have one: give them sweeps). Whoever
 publishes it must have the table and the policy of the file, which their fingerprints tell.
 
-Stands apart: comparing needs no such file.
+Comparing needs no such file.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Whoever publishes does it by this one road, a command as well as the workbench: the same table, the
 same policy and the same seed make the same folder.
 
-Stands apart: a command only says how, the workbench only shows what came of it.
+A command only says how, the workbench only shows what came of it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ with members at risks r1, r2, ... she finds the household with probability 1 - (
 if she guesses each by itself, and that is everybody's risk in it. Members who are not published
 are at none, and are found with the others.
 
-Stands apart: linkage measures it, and criteria of households bound it.
+Linkage measures it, and criteria of households bound it.
 """
 
 from __future__ import annotations

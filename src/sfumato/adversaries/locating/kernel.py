@@ -6,7 +6,7 @@ single path and tests only the boxes of one leaf. Mondrian's cells and the group
 always have a cut that crosses nothing, so few are copied and paths are short. Where boxes overlap,
 cuts that would copy too many are not made: a tree never holds more than a fixed multiple of them.
 
-Stands apart: compiled; its compiler loads slowly and most commands need none of it.
+Compiled; its compiler loads slowly and most commands need none of it.
 """
 
 from __future__ import annotations

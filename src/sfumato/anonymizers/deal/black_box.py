@@ -1,6 +1,6 @@
 """Criteria of which nothing is known but whether they hold, asked about many changes at once.
 
-Stands apart: it works on the compiled state of the sweeps, which `deal.py` loads only when it runs.
+It works on the compiled state of the sweeps, which `deal.py` loads only when it runs.
 
 Compiled sweeps test every change by count rules. A criterion without rules (somebody's own, one of
 whole releases) knows `holds` only, which is fast for thousands of groups at once and slow for one.

@@ -1,6 +1,6 @@
 """Annealed sweeps, compiled: people move between near groups, or change places with somebody.
 
-Stands apart: it is compiled code, and what moves people is an idea of its own.
+It is compiled code, and what moves people is an idea of its own.
 
 Every person in turn looks at the groups of those who are near her on the locality orders, and of
 all moves and swaps that keep the rules takes the one that saves most. What is saved is measured on

@@ -1,7 +1,4 @@
-"""Groups as sweeps change them, compiled: who is where, counts, values, ends, and what they cost.
-
-Stands apart: it is compiled code.
-"""
+"""Groups as sweeps change them, compiled: who is where, counts, values, ends, what they cost."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ on the node alone. For criteria of scope "release" splits are accepted in this o
 level by level, then batch by batch; the result is safe, and where refused splits stay refused no
 allowed split remains.
 
-Stands apart: what only tables larger than memory need; Mondrian itself is read without it.
+What only tables larger than memory need; Mondrian itself is read without it.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 And the Java that Spark runs on, which is looked at first, and what Spark complains of.
 
-Stands apart: starting Java and a session is a matter of its own, and only happens where none is
+Starting Java and a session is a matter of its own, and only happens where none is
 given.
 """
 

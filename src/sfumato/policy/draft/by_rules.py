@@ -1,6 +1,6 @@
 """A draft by a rule set: which columns it leaves at home, how far others go at least, which bounds.
 
-Stands apart: what a rule set asks of a draft, beside what columns and numbers suggest.
+What a rule set asks of a draft, beside what columns and numbers suggest.
 """
 
 from __future__ import annotations

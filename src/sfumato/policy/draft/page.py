@@ -1,6 +1,6 @@
 """The page a draft is: TOML that runs as it is, and comments that say why each line is there.
 
-Stands apart: how a draft is written down; what it says is decided elsewhere.
+How a draft is written down; what it says is decided elsewhere.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ The eighteen kinds of 45 CFR 164.514(b)(2)(i) but for places and dates, each wit
 columns are called so and the forms its cells have. A name alone is not enough: whether somebody has
 a phone (yes, no) is no phone number. A form is: one cell that holds an address is one too many.
 
-Stands apart: a dictionary; what a rule set makes of it is the rule set's.
+A dictionary; what a rule set makes of it is the rule set's.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ stands beside it. A group's size is then the number of people in all groups comp
 f_k of sdcMicro), and one person counts in several groups. People are counted by rows all the same:
 `WildcardMatching` says how many are published with each group's own description.
 
-Stands apart: another tool's way of counting; a release is read without it unless somebody asks.
+Another tool's way of counting; a release is read without it unless somebody asks.
 In releases of ours a missing value is a value, and `*` alone a blank.
 """
 

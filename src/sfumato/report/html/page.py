@@ -1,6 +1,6 @@
 """A document as a page that opens offline: its head, tables that sort, charts that are drawn.
 
-Stands apart: Jinja and the page; other forms of a document do not load it.
+Jinja and the page; other forms of a document do not load it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ They are tables and lists whose parts are as long as their figures: labels wrap 
 phone and on paper too, colours are the page's, and nothing need be drawn. A page of these alone
 carries no Plotly.
 
-Stands apart: whoever shows a single chart, in a notebook say, needs no page.
+Whoever shows a single chart, in a notebook say, needs no page.
 """
 
 from __future__ import annotations

@@ -2,8 +2,6 @@
 
 The owner sees it beside the table. The public sees what is published and nothing else: no column
 that is not published, no value or level of the table, no cell of few people.
-
-Stands apart: one section a file.
 """
 
 from __future__ import annotations

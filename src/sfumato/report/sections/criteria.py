@@ -3,7 +3,7 @@
 Worst groups are private: who they are, and how their sensitive values differ from the table's.
 Where everything holds they are the groups that came nearest to a bound.
 
-Stands apart: one table of verdicts told three ways (page, summary, terminal), and the private
+One table of verdicts told three ways (page, summary, terminal), and the private
 groups behind it; the page around it only says in what order.
 """
 

@@ -1,6 +1,6 @@
 """What to do next: suggestions that were worked out on this release. Private.
 
-Stands apart: the words of advice. What they say is found in `workflow/advise.py`, and they change
+The words of advice. What they say is found in `workflow/advise.py`, and they change
 with that, not with the page that they are a section of.
 """
 

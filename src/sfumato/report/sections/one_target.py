@@ -1,6 +1,6 @@
 """One target as a document: the rows that may be hers, and what is believed of her.
 
-Stands apart: it alone knows the search for one target (`adversaries/linkage/one_target`).
+It alone knows the search for one target (`adversaries/linkage/one_target`).
 """
 
 from __future__ import annotations

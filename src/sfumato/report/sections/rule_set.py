@@ -2,7 +2,7 @@
 
 Reasons name columns and count cells; no cell is quoted, and the public is told no reason at all.
 
-Stands apart: told on the page, the terminal and in JSON, and only where a policy names a rule set.
+Told on the page, the terminal and in JSON, and only where a policy names a rule set.
 """
 
 from __future__ import annotations

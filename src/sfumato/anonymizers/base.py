@@ -106,9 +106,7 @@ class Task:
         return isinstance(criterion, JudgedTogether) or self.merge_closed(criterion)
 
     def _by_person(self, criterion: Criterion) -> bool:
-        counts = self.table.counts
-        several = isinstance(counts, Counts) and counts.owner is not None
-        return several and criterion.reads_values
+        return self.table.counts.of_rows and criterion.reads_values
 
     def about(self, criterion: Criterion) -> tuple[int | None, ...]:
         """The positions of the sensitive attributes a criterion is about."""

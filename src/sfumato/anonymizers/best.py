@@ -107,6 +107,10 @@ class BestFindings(Findings):
         return self.chosen.distances
 
     @property
+    def was_interrupted(self) -> bool:
+        return self.interrupted
+
+    @property
     def points(self) -> list[dict[str, object]]:
         return [
             {

@@ -134,6 +134,11 @@ class TableCounts(ABC):
     def weighted(self) -> bool:
         """Whether there are survey weights."""
 
+    @property
+    def of_rows(self) -> bool:
+        """Whether people's rows are counted one by one, and it is known whose each is."""
+        return False
+
     @abstractmethod
     def by_code(self, column: int) -> Ints:
         """How many people have each value of a quasi-identifier."""
@@ -204,6 +209,10 @@ class Counts(TableCounts):
     @property
     def weighted(self) -> bool:
         return self.weights is not None
+
+    @property
+    def of_rows(self) -> bool:
+        return self.owner is not None
 
     def by_code(self, column: int) -> Ints:
         return sums_by(self.codes[column], self.n, len(self.quasi[column]))

@@ -110,7 +110,7 @@ def code_sets(offsets: Ints, members: Codes, *, repeated: bool) -> tuple[Codes, 
     order = sorted(range(len(sets)), key=sets.__getitem__)
     rank = np.empty(len(sets), dtype=np.int32)
     rank[order] = np.arange(len(sets), dtype=np.int32)
-    ends = np.cumsum([0, *(len(sets[i]) for i in order)], dtype=np.int64)
+    ends = offsets_of([len(sets[i]) for i in order])
     flat = np.array([code for i in order for code in sets[i]], dtype=np.int32)
     return rank[set_of], Sets(ends, flat)
 

@@ -192,7 +192,7 @@ class CompositionBound(ReleaseCriterion):
 
     def bind(self, counts: TableCounts) -> CompositionBound:
         """Locate the table's people in the earlier releases, once for the whole search."""
-        if isinstance(counts, Counts) and counts.owner is not None:
+        if counts.of_rows:
             return self._of_rows("all")
         for place, attribute in enumerate(counts.sensitive):
             if self.sensitive in (None, attribute.name) and attribute.sets is None:

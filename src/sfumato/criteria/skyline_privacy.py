@@ -41,7 +41,7 @@ from sfumato.adversaries.skyline.breach import (
 )
 from sfumato.adversaries.skyline.grounding import ground
 from sfumato.adversaries.skyline.unlinked_rows import is_reached, rows_breach
-from sfumato.counts.counts import Attribute, Counts, TableCounts
+from sfumato.counts.counts import Attribute, TableCounts
 from sfumato.criteria.base import (
     UNOWNED,
     Measure,
@@ -182,7 +182,7 @@ class SkylinePrivacy(ReleaseCriterion):
     # -- what a search may rely on ----------------------------------------------------------------
 
     def bind(self, counts: TableCounts) -> SkylineOfTable:
-        rows = isinstance(counts, Counts) and counts.owner is not None
+        rows = counts.of_rows
         about = () if rows else counts.sensitive
         about = tuple(a for a in about if self.sensitive in (None, a.name))
         asked = self.points, self.value, self.case

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.errors import InputError, PolicyError, name_some, quoted
-from sfumato.numbers import Floats, Ints, fraction, shortest
+from sfumato.numbers import Floats, Ints, fraction, offsets_of, shortest
 from sfumato.perturbation.base import (
     NumberPerturbation,
     Perturbation,
@@ -478,7 +478,7 @@ def swap_chances(people: Ints, ranks: int) -> Floats:
     are many from some at equal distances; where there are many numbers, neighbours count as one.
     """
     total, width = int(people.sum()), len(people)
-    first = np.concatenate([[0], np.cumsum(people)])
+    first = offsets_of(people)
     exchanged = np.zeros((width, width))
     step = max(1, -(-ranks // _MOST_OFFSETS))
     offsets = range(0, ranks, step)

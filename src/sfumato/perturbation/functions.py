@@ -13,7 +13,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sfumato.errors import InputError, PolicyError, quoted
-from sfumato.numbers import Floats, Ints, shortest
+from sfumato.numbers import Floats, Ints, offsets_of, shortest
 from sfumato.perturbation.base import NumberPerturbation, decimals_of, finite, positive
 
 
@@ -144,7 +144,7 @@ def _runs(values: Floats, people: Ints, k: int) -> Ints:
     A run that could be cut into two is never better whole, so only those that cannot are tried.
     """
     centred = values - values.mean()
-    before = np.concatenate([[0], np.cumsum(people)])
+    before = offsets_of(people)
     sums = np.concatenate([[0.0], np.cumsum(centred * people)])
     squares = np.concatenate([[0.0], np.cumsum(centred**2 * people)])
     total = len(values)

@@ -260,6 +260,11 @@ class Findings:
         return {} if self.inner is None else self.inner.blank_cells
 
     @property
+    def was_interrupted(self) -> bool:
+        """Whether somebody stopped the search before its end."""
+        return False
+
+    @property
     def points(self) -> list[dict[str, object]]:
         """Other releases that were made beside it, numbered, and by which anonymizer."""
         return []

@@ -218,10 +218,11 @@ def people_by_value(counts: Counts, attribute: int) -> Floats:
 
 def people_references(counts: TableCounts) -> dict[str, Floats]:
     """The same of each attribute; none where people have one row each."""
-    if not isinstance(counts, Counts) or counts.owner is None:
+    if not counts.of_rows:
         return {}
+    rows = counts.in_memory("telling whose each row is")
     return {
-        attribute.name: people_by_value(counts, place)
+        attribute.name: people_by_value(rows, place)
         for place, attribute in enumerate(counts.sensitive)
     }
 

@@ -281,7 +281,7 @@ class _Bench:
             self.shortest, self.spent = min(self.shortest, took()), self.spent + took()
         self.as_it_is = release if change is None else self.as_it_is
         made = release.made
-        if isinstance(made, MadeHere) and getattr(made.findings, "interrupted", False):
+        if isinstance(made, MadeHere) and made.findings.was_interrupted:
             self.interrupted = "it was interrupted"
         return found
 

@@ -34,7 +34,7 @@ import numpy as np
 
 from sfumato.adversaries.realistic.priors import SharedPrior, ValuePredicate
 from sfumato.adversaries.realistic.ratios import Binding, beliefs_by_count, epsilons, worst_shift
-from sfumato.numbers import Floats, Ints
+from sfumato.numbers import Floats, Ints, tallied_offsets
 from sfumato.release.groups import Groups
 
 MOST_SETS = 2_000  # sets of values to rule out
@@ -76,10 +76,9 @@ def _without(groups: Groups, prior: SharedPrior, ruled_out: tuple[int, ...]) -> 
     if not len(of) or less is None:
         return None
     number = np.cumsum(kept) - 1
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(of)))])
     return Remaining(
         Groups.from_sparse(
-            indptr.astype(np.int64),
+            tallied_offsets(row, len(of)),
             number[groups.indices[stored]].astype(np.int32),
             groups.data[stored],
             int(kept.sum()),

@@ -107,6 +107,10 @@ class DealFindings(Findings):
     cells: int = 1
     undealt: int = 0
 
+    @property
+    def was_interrupted(self) -> bool:
+        return self.interrupted
+
 
 @dataclass(frozen=True)
 class Deal(Anonymizer):

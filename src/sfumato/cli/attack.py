@@ -33,7 +33,10 @@ def relative(
     policy: PolicyFile,
     table: Annotated[
         Path | None,
-        typer.Option(help="The original table: whose value is guessed right, and how much better."),
+        typer.Option(
+            help="The table the release was made of: whose value is guessed right, and how much "
+            "better."
+        ),
     ] = None,
     victim: Annotated[
         list[str] | None,

@@ -44,7 +44,7 @@ from sfumato.adversaries.priors import PriorGiven, parse_prior
 from sfumato.adversaries.relative_threat.by_row import judged_groups
 from sfumato.adversaries.relative_threat.chains import CHAINS, ESS, SWEEPS
 from sfumato.adversaries.relative_threat.guesses import SURE, Belief, GainGiven, parse_gain
-from sfumato.adversaries.relative_threat.learnt import DRAWS, Reading
+from sfumato.adversaries.relative_threat.learnt import DRAWS, LearnerReading
 from sfumato.adversaries.relative_threat.model import LEARNER
 from sfumato.adversaries.relative_threat.relative import MembershipAttacker, Method, Noise
 from sfumato.adversaries.relative_threat.result import (
@@ -121,7 +121,7 @@ class RelativeThreatBound(JudgedAtEnd):
     """The prior weight of every value that `prior` says nothing of, above 0. Example: `weight =
     0.5`.
     """
-    learner: Reading = "joint"
+    learner: LearnerReading = "joint"
     """She conditions the expected population ("joint") or averages over populations
     ("conditional"). Example: `learner = "conditional"`.
     """

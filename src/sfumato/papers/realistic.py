@@ -34,7 +34,6 @@ from sfumato.papers.realistic_lattice import (
     STUBBORNNESS,
     C,
     LatticeSurvey,
-    Levels,
     T,
     definitions,
     epsilon_sections,
@@ -42,6 +41,7 @@ from sfumato.papers.realistic_lattice import (
     survey,
 )
 from sfumato.report.document import Chart, Section, Series, Sheet
+from sfumato.schema.hierarchy import NodeLevels
 from sfumato.schema.recipes import intervals, suppression, taxonomy
 from sfumato.schema.roles import Schema
 from sfumato.table import Table, read
@@ -61,7 +61,7 @@ def definitions_sections(name: str, surveyed: LatticeSurvey, nodes: NodeMap) -> 
     ]
 
 
-def marks(nodes: NodeMap) -> dict[Levels, str]:
+def marks(nodes: NodeMap) -> dict[NodeLevels, str]:
     """The definitions each node satisfies, by their letters."""
     return {
         levels: " ".join(letter for letter in SPELT if levels in nodes.satisfying[letter]) or NONE
@@ -89,10 +89,10 @@ def _picture(name: str, nodes: NodeMap) -> Section:
     )
 
 
-def _lattice(name: str, nodes: NodeMap, marked: Mapping[Levels, str]) -> Chart:
+def _lattice(name: str, nodes: NodeMap, marked: Mapping[NodeLevels, str]) -> Chart:
     """Every node at its height (the sum of its levels); its mark says how many it satisfies."""
-    rows: dict[int, list[Levels]] = {}
-    by_many: dict[int, list[Levels]] = {}
+    rows: dict[int, list[NodeLevels]] = {}
+    by_many: dict[int, list[NodeLevels]] = {}
     for levels in nodes.nodes:
         rows.setdefault(sum(levels), []).append(levels)
         many = 0 if marked[levels] == NONE else len(marked[levels].split())

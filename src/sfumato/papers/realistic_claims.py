@@ -30,13 +30,13 @@ from sfumato.papers.realistic_lattice import (
     SPELT,
     C,
     LatticeSurvey,
-    Levels,
     T,
     listed_nodes,
     named,
     written,
 )
 from sfumato.release.groups import Groups
+from sfumato.schema.hierarchy import NodeLevels
 from sfumato.workflow.containment import NodeMap
 
 FIGURE_2 = ("discernibility", "average-group-size")
@@ -259,14 +259,14 @@ def _definition_claims(surveyed: LatticeSurvey, nodes: NodeMap, name: str) -> li
 
 # Table 5, as far as its rows are at hand, without A_- 1e3.
 _COLUMNS = tuple(name for name in SIX if name != "A_- 1e3")
-TABLE_5: dict[Levels, tuple[str, ...]] = {
+TABLE_5: dict[NodeLevels, tuple[str, ...]] = {
     (5, 2, 1, 1): ("1.13", "1.0", "1.6", "1.5", "1"),
     (5, 2, 1, 0): ("1.32", "1.08", "2.1", "1.81", "1.21"),
     (5, 1, 1, 1): ("1.57", "1.25", "2.7", "2.38", "1.59"),
 }
 _OTHER_PEOPLE = "other people: an excerpt of 2019 for the paper's file of nearly 3 million"
 _RARE = "here a race of few people makes a group of one class"
-_SLIPS: dict[Levels, tuple[dict[str, str], str]] = {  # nodes, what is printed, what is wrong
+_SLIPS: dict[NodeLevels, tuple[dict[str, str], str]] = {  # nodes, what is printed, what is wrong
     (5, 0, 0, 1): (
         {"A_- 1e3": "21.8", "A_- 1e6": "14.6"},
         "more records never need less, so 21.8 cannot stand above 14.6",

@@ -10,7 +10,7 @@ number the first row of Table 5 is the printed one.
 
 Table 5 and Fig. 2 are told from that.
 
-Stands apart: the 72 nodes and their epsilons; the paper beside it tells what was found.
+The 72 nodes and their epsilons; the paper beside it tells what was found.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from sfumato.criteria.k_anonymity import AlphaK
 from sfumato.release.groups import Groups
 from sfumato.report.document import Chart, Section, Series, Sheet, cell_text
 from sfumato.report.sections.realistic import AXIS, belief_chart, epsilon_chart
+from sfumato.schema.hierarchy import NodeLevels
 from sfumato.table import Table
 from sfumato.utility import utility_named
 from sfumato.workflow.containment import every_node
 
-Levels = tuple[int, ...]
 Opponent = tuple[str | None, float]  # shape (None: any) and stubbornness, in the paper's records
 
 EPSILON, C, T = 2.5, 4, 0.2  # the paper's
@@ -101,7 +101,7 @@ class NodeFigures:
     the endless uniform prior.
     """
 
-    levels: Levels
+    levels: NodeLevels
     groups: int
     smallest: int
     epsilon: Mapping[Opponent, float]
@@ -125,7 +125,7 @@ class LatticeSurvey:
     stubbornness: tuple[float, ...]
     followed: Groups
 
-    def node(self, levels: Levels) -> NodeFigures:
+    def node(self, levels: NodeLevels) -> NodeFigures:
         (node_here,) = [node for node in self.nodes if node.levels == levels]
         return node_here
 
@@ -139,7 +139,7 @@ class LatticeSurvey:
         return min(private, key=lambda node: node.costs[cost], default=None)
 
 
-def named(levels: Levels) -> str:
+def named(levels: NodeLevels) -> str:
     """As the paper writes a node."""
     return f"[{','.join(map(str, levels))}]"
 

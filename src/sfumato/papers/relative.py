@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyarrow import csv
 
 from sfumato.adversaries.relative_threat.chains import Diagnostics
-from sfumato.adversaries.relative_threat.learnt import Reading
+from sfumato.adversaries.relative_threat.learnt import LearnerReading
 from sfumato.adversaries.relative_threat.relative import relative_threat
 from sfumato.adversaries.relative_threat.result import RelativeThreat
 from sfumato.anonymizers.anatomy import Anatomy
@@ -34,6 +34,7 @@ from sfumato.criteria.diversity import DistinctDiversity
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.datasets.census import census, census_schema
 from sfumato.datasets.public_files import adult
+from sfumato.numbers import offsets_of
 from sfumato.papers import RunSettings
 from sfumato.papers.evidence import (
     EvidenceRow,
@@ -182,7 +183,7 @@ TABLE_1B = [
 ]
 _SEEN = ["45501", "45502", "55503", "55504", "66601", "77701"]
 _FORTY = [head + str(last) for head in ("4550", "5550", "6660", "7770") for last in range(10)]
-_READINGS: dict[str, tuple[list[str], Reading]] = {  # which codes there are is not printed
+_READINGS: dict[str, tuple[list[str], LearnerReading]] = {  # which codes there are is not printed
     "the six codes of the table": (_SEEN, "joint"),
     "them, read as a conditional": (_SEEN, "conditional"),
     "all forty of its prefixes": (_FORTY, "joint"),
@@ -377,7 +378,7 @@ def _accepted(release: Release, permute: bool, sweeps: int, seed: int) -> float:
     rng = np.random.default_rng(seed)
     people = np.repeat(np.arange(buckets.codes.shape[1]), buckets.n)
     codes = buckets.codes[:, people]
-    begins = np.concatenate([[0], np.cumsum(groups.sizes)])
+    begins = offsets_of(groups.sizes)
     has = np.concatenate(
         [rng.permutation(np.repeat(np.arange(groups.width), row)) for row in groups.dense()]
     )

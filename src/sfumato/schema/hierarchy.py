@@ -50,6 +50,9 @@ class LevelRange:
     freely: bool = False
 
 
+NodeLevels = tuple[int, ...]  # a level of each column: a node of the lattice
+
+
 @dataclass(frozen=True)
 class Levels:
     """A hierarchy bound to a domain, finest level first, `*` last; and which of them are allowed.

@@ -97,12 +97,13 @@ def _shown(groups: Groups) -> Groups:
     return groups.relabel(codes, tuple(groups.values[code] for code in present), domain)
 
 
-# Attacks that an audit does not run by itself: they take the original table, and their time.
+# Attacks that an audit does not run by itself: they take the table that the release was made of,
+# and their time.
 
 
 def attacks_on(
     release: Release,
-    original: Table,
+    table: Table,
     earlier: Sequence[Release] = (),
     criteria: Sequence[Criterion] = (),
     *,
@@ -110,7 +111,7 @@ def attacks_on(
 ) -> tuple[Attack, ...]:
     """Learner against attacker, and what earlier releases add; for every sensitive attribute.
 
-    `original` is the table the release was made of: it has the people who are attacked. Where
+    `table` is the one the release was made of: it has the people who are attacked. Where
     learner and attacker are not defined they are left out, and the threat matrix says why. The
     `criteria` have theirs run as they say; the others' attributes are attacked in the usual way.
     """
@@ -120,11 +121,11 @@ def attacks_on(
     by_attribute = {name: groups for name, groups in release.by_attribute.items() if name}
     if not by_attribute:
         raise InputError("the release has no sensitive column, so nothing could be learnt from it")
-    attacker = MembershipAttacker(original, seed=seed)
+    attacker = MembershipAttacker(table, seed=seed)
     results: list[Attack] = []
     for criterion in criteria:
         if criterion.judge_attacks(release, results) is None:
-            asked = criterion.asked_with(release, original)
+            asked = criterion.asked_with(release, table)
             results += [adversary.attack(release, groups) for adversary, groups in asked]
     done = {attack.attribute for attack in results if isinstance(attack, RelativeThreat)}
     results += [
@@ -136,7 +137,7 @@ def attacks_on(
         from sfumato.adversaries.composition.attack import Intersector
 
         results += [
-            Intersector(tuple(earlier), original, truth=name).attack(release, groups)
+            Intersector(tuple(earlier), table, truth=name).attack(release, groups)
             for name, groups in by_attribute.items()
         ]
     return tuple(results)

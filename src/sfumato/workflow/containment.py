@@ -22,13 +22,13 @@ from sfumato.criteria.base import Criterion
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, expect
 from sfumato.policy.model import Policy
 from sfumato.progress import Ticker
+from sfumato.schema.hierarchy import NodeLevels
 from sfumato.table import Table
 
 if TYPE_CHECKING:
     from sfumato.anonymizers.lattice.nodes import Judge
     from sfumato.counts.roll_up import Rolled
 
-Levels = tuple[int, ...]
 Relation = Literal["equal", "more useful", "less useful", "neither"]
 MOST_NODES = 100_000
 
@@ -39,9 +39,9 @@ class Containment:
 
     first: str
     second: str
-    both: frozenset[Levels]
-    only_first: frozenset[Levels]
-    only_second: frozenset[Levels]
+    both: frozenset[NodeLevels]
+    only_first: frozenset[NodeLevels]
+    only_second: frozenset[NodeLevels]
 
     @property
     def relation(self) -> Relation:
@@ -76,10 +76,10 @@ class NodeMap:
 
     columns: tuple[str, ...]
     heights: tuple[int, ...]
-    satisfying: Mapping[str, frozenset[Levels]]
+    satisfying: Mapping[str, frozenset[NodeLevels]]
 
     @property
-    def nodes(self) -> tuple[Levels, ...]:
+    def nodes(self) -> tuple[NodeLevels, ...]:
         """All nodes, from the finest to the coarsest."""
         return tuple(product(*(range(height) for height in self.heights)))
 
@@ -112,7 +112,7 @@ def compare_nodes(
         policy = _policy(given)
         judges[name] = Judge(Task(table, tuple(policy.require), suppression=policy.suppression))
     any_of_them = next(iter(judges.values()))
-    found: dict[str, set[Levels]] = {name: set() for name in judges}
+    found: dict[str, set[NodeLevels]] = {name: set() for name in judges}
     with Ticker("judging nodes", prod(any_of_them.heights)) as ticker:
         for node in every_node(any_of_them):
             for name, judge in judges.items():

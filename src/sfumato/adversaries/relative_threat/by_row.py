@@ -23,7 +23,7 @@ import numpy as np
 
 from sfumato.adversaries.locating.locate import locate
 from sfumato.adversaries.locating.targets import Targets
-from sfumato.adversaries.relative_threat.learnt import People, Reading
+from sfumato.adversaries.relative_threat.learnt import LearnerReading, People
 from sfumato.counts.counts import rank_rows
 from sfumato.counts.rows import PersonRows
 from sfumato.numbers import Ints, offsets_of, rows_of
@@ -207,7 +207,7 @@ def table_by_row(table: Table | None) -> Table | None:
 
 
 def notes_on(
-    units: JudgedUnits, people: People | None, domains: Sequence[Domain], reading: Reading
+    units: JudgedUnits, people: People | None, domains: Sequence[Domain], reading: LearnerReading
 ) -> list[str]:
     """What must be told of whom or what is judged."""
     notes = []

@@ -347,7 +347,7 @@ class Ideal:
         return mixed(logs, [weight for weight, _ in asked])
 
 
-Reading = Literal["joint", "conditional"]
+LearnerReading = Literal["joint", "conditional"]
 DRAWS = 4_000  # populations drawn where nothing else had to be sampled
 _BATCHES = 20
 _AT_ONCE = 1 << 22  # cells of p_L held at once

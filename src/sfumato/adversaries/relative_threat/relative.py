@@ -37,8 +37,8 @@ from sfumato.adversaries.relative_threat.learnt import (
     DRAWS,
     Conditional,
     Ideal,
+    LearnerReading,
     People,
-    Reading,
     States,
     people_of,
     states_of,
@@ -97,7 +97,7 @@ class MembershipAttacker:
     joint: Sequence[str] = ()
     prior: LearnerPrior = "uniform"
     weight: float = 1.0
-    learner: Reading = "joint"
+    learner: LearnerReading = "joint"
     gain: GainGiven = "value"
     known: Sequence[str] | None = None
     noise: Noise = 0.0
@@ -113,7 +113,7 @@ class MembershipAttacker:
 
     def __post_init__(self) -> None:
         expect("table", self.table, (Table, type(None)), "a Table, as sf.read makes one")
-        if self.learner not in get_args(Reading):
+        if self.learner not in get_args(LearnerReading):
             raise InputError(
                 f"learner = {quoted(self.learner)} is not known; use 'joint' or 'conditional'"
             )
@@ -194,7 +194,7 @@ def relative_threat(
     joint: Sequence[str] = (),
     prior: LearnerPrior = "uniform",
     weight: float = 1.0,
-    learner: Reading = "joint",
+    learner: LearnerReading = "joint",
     gain: GainGiven = "value",
     known: Sequence[str] | None = None,
     noise: Noise = 0.0,

@@ -35,8 +35,8 @@ from sfumato.adversaries.relative_threat.learnt import (
     BlurredSight,
     Conditional,
     Ideal,
+    LearnerReading,
     People,
-    Reading,
     Sight,
     blurred,
 )
@@ -189,7 +189,7 @@ class Question:
     """
 
     prior: tuple[float, Mapping[str, Weights], OutsideTable | None]
-    reading: Reading
+    reading: LearnerReading
     gain: Gain
     known: tuple[str, ...] | None
     noise: Mapping[str, float]
@@ -245,7 +245,7 @@ class RelativeThreat(Displayed):
     of_row: RowReading | None = field(default=None, repr=False)
 
     @property
-    def reading(self) -> Reading:
+    def reading(self) -> LearnerReading:
         return self.question.reading
 
     @property

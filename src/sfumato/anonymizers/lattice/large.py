@@ -40,9 +40,8 @@ from sfumato.numbers import Bools, Codes, Floats, Ints
 from sfumato.progress import Ticker
 from sfumato.release.made import Findings
 from sfumato.release.release import Release
+from sfumato.schema.hierarchy import NodeLevels
 from sfumato.utility.view import PublishedSums, View, dot
-
-Levels = tuple[int, ...]
 
 
 class StoredJudge(Judge):
@@ -66,7 +65,7 @@ class StoredJudge(Judge):
         self.tables = NodeTables(stored, self.steps)
 
     @contextmanager
-    def node(self, levels: Levels) -> Iterator[Rolled]:
+    def node(self, levels: NodeLevels) -> Iterator[Rolled]:
         """The groups of one node; equal ones are told once where there are too many."""
         table = self.tables.at(levels)
         if table.counts.fits:
@@ -105,7 +104,7 @@ class StoredJudge(Judge):
         _, first = counts.group_of
         return replace(rolled, multiplicity=kinds.multiplicity[kinds.of[first]])
 
-    def judge_levels(self, levels: Levels) -> Node:
+    def judge_levels(self, levels: NodeLevels) -> Node:
         table = self.tables.at(levels)
         if table.counts.fits:
             with self.brought(table) as rolled:
@@ -146,7 +145,7 @@ class StoredJudge(Judge):
     def one_by_one(self) -> SingleNodes:
         return Descent(self)
 
-    def release(self, levels: Levels, findings: Findings) -> Release:
+    def release(self, levels: NodeLevels, findings: Findings) -> Release:
         """The good groups of a node, part by part: groups here, people with the engine."""
         tables = self.tables
         table, harvest = tables.at(levels), Harvest(self.task, tables.finest.counts)
@@ -175,7 +174,7 @@ class StoredJudge(Judge):
             self.engine.drop(labels)
         return harvest.release(findings, suppressed)
 
-    def _summed(self, levels: Levels, kept: _Kept) -> View:
+    def _summed(self, levels: NodeLevels, kept: _Kept) -> View:
         def refuse() -> NoReturn:
             raise ResourceError(
                 f"node {levels} has {kept.number:,} groups, too many for memory; raise the memory "
@@ -270,7 +269,7 @@ class NodeSizes:
         self._least: Floats = np.ones(judge.heights)
         self.learn(tables.finest.levels, len(stored))
 
-    def learn(self, levels: Levels, tuples: int) -> None:
+    def learn(self, levels: NodeLevels, tuples: int) -> None:
         """A node has so many, or about so many."""
         coarser = tuple(slice(level, None) for level in levels)
         finer = tuple(slice(0, level + 1) for level in levels)
@@ -312,7 +311,7 @@ class StoredSearch:
                 ticker.add(before - left)
         walk.settle(self._judge.judge_levels)
 
-    def _telling(self, only: Bools | None = None) -> Levels:
+    def _telling(self, only: Bools | None = None) -> NodeLevels:
         """The node that is sure to tell of most others; of equals the coarsest."""
         known, fitting = self._walk.open, self._sizes.fitting
         above, below = _in_all(known, coarser=True), _in_all(known, coarser=False)
@@ -323,7 +322,7 @@ class StoredSearch:
         ties = [tuple(map(int, levels)) for levels in np.argwhere(telling == telling.max())]
         return max(ties, key=lambda levels: (sum(levels), levels))
 
-    def _look_at(self, levels: Levels) -> None:
+    def _look_at(self, levels: NodeLevels) -> None:
         walk, judge = self._walk, self._judge
         self._smaller_tables(levels)
         table = self._tables.at(levels)
@@ -347,7 +346,7 @@ class StoredSearch:
         for levels, tuples in zip(asked, self._tables.estimates(asked), strict=True):
             sizes.learn(levels, tuples)
 
-    def _smaller_tables(self, goal: Levels) -> None:
+    def _smaller_tables(self, goal: NodeLevels) -> None:
         """Have the engine make tables on the way to a node, if they save reading for others."""
         above = _in_all(self._walk.open, coarser=True)
         self._tables.forget(lambda levels: above[levels] == 0)
@@ -392,10 +391,10 @@ class Descent:
     def __init__(self, judge: StoredJudge) -> None:
         self._judge, self._tables = judge, judge.tables
         self._base: Rolled | None = None
-        self._known: dict[Levels, int] = {}
+        self._known: dict[NodeLevels, int] = {}
         self._learn({self._tables.finest.levels: len(self._tables.finest)})
 
-    def judge(self, levels: Levels) -> Node:
+    def judge(self, levels: NodeLevels) -> Node:
         judge, base = self._judge, self._base
         if base is None or not is_finer(base.levels, levels):
             if self._least(levels) > self._most:
@@ -412,7 +411,7 @@ class Descent:
         with judge.engine.yield_memory():
             return judge.judge(base.at(levels))
 
-    def near(self, levels: Levels) -> None:
+    def near(self, levels: NodeLevels) -> None:
         """Keep the table of this node, if that saves reading for the next ones."""
         base, tables = self._base, self._tables
         if base is not None and is_finer(base.levels, levels):
@@ -426,18 +425,18 @@ class Descent:
         tables.keep(levels)
         tables.forget(lambda kept: kept not in (levels, source.levels))
 
-    def _learn(self, tuples: dict[Levels, int]) -> None:
+    def _learn(self, tuples: dict[NodeLevels, int]) -> None:
         """Nodes have so many, or about so many."""
         self._known |= tuples
         self._levels: Codes = np.array(list(self._known), dtype=np.int32)
         self._tuples: Ints = np.array(list(self._known.values()), dtype=np.int64)
 
-    def _least(self, levels: Levels) -> int:
+    def _least(self, levels: NodeLevels) -> int:
         """As many tuples as a node has at the least, by the coarser ones that are known."""
         coarser = (self._levels >= np.array(levels)).all(axis=1)
         return int(self._tuples[coarser].max(initial=1))
 
-    def _lowest(self, levels: Levels) -> Levels:
+    def _lowest(self, levels: NodeLevels) -> NodeLevels:
         """The finest node on a way down from this one that fits in memory."""
         way, column = [levels], 0
         while any(way[-1]) and len(way) < _AT_ONCE:

@@ -40,8 +40,8 @@ from sfumato.numbers import percent
 from sfumato.progress import OutOfTime, Ticker
 from sfumato.release.made import Findings
 from sfumato.release.release import Release
+from sfumato.schema.hierarchy import NodeLevels
 
-Levels = tuple[int, ...]
 LARGE = 10_000  # nodes above which both ends are searched before the whole lattice is
 FEW = 1_000  # nodes judged so
 MANY = 20_000  # nodes judged without a better one, where the whole lattice is too large
@@ -59,14 +59,14 @@ class LatticeOutcome:
     heights: tuple[int, ...]
     nodes: tuple[Node, ...]
     best: Node | None
-    minimal: tuple[Levels, ...]
+    minimal: tuple[NodeLevels, ...]
     exact: bool
     judge: Judge = field(repr=False, compare=False)
     passes: Passes | None = None  # over a table larger than memory, while it was searched
-    inherited: tuple[Levels, ...] = ()  # safe for a finer node is, and not judged
+    inherited: tuple[NodeLevels, ...] = ()  # safe for a finer node is, and not judged
     finished: int = 0  # releases that criteria were judged on which no search can carry along
     bound: float = -inf  # no release of the lattice costs less
-    finest: Levels = ()  # where limits forbid finer nodes
+    finest: NodeLevels = ()  # where limits forbid finer nodes
     complete: bool = True  # False: only the best was looked for
 
     @cached_property
@@ -75,7 +75,7 @@ class LatticeOutcome:
         return self if self.complete else search_lattice(self.judge, self.size)
 
     @property
-    def listed(self) -> Iterator[Levels]:
+    def listed(self) -> Iterator[NodeLevels]:
         """Every node within the limits."""
         finest = self.finest or (0,) * len(self.heights)
         return product(*(range(low, high) for low, high in zip(finest, self.heights, strict=True)))
@@ -105,7 +105,7 @@ class LatticeOutcome:
             f"{judged}, and the best of them costs at most {self.gap:.2g} more than the best of all"
         )
 
-    def measured(self, levels: Levels) -> dict[str, float | None]:
+    def measured(self, levels: NodeLevels) -> dict[str, float | None]:
         """What each criterion measures on one node's release, worked out when asked."""
         return self.judge.measured(levels)
 
@@ -132,7 +132,7 @@ def search_lattice(judge: Judge, budget: int, *, for_best: bool = False) -> Latt
     searched = judge.passes is None and LARGE < size <= budget  # each look at a stored table costs
     ends = BothEnds(judge, min(budget, FEW) if searched else budget, MANY)
     nodes, exact = ends.nodes, False
-    inherited: tuple[Levels, ...] = ()
+    inherited: tuple[NodeLevels, ...] = ()
     try:
         if searched or size > budget:
             ends.run()
@@ -169,7 +169,7 @@ def search_lattice(judge: Judge, budget: int, *, for_best: bool = False) -> Latt
     )
 
 
-def _minimal(safe: list[Levels], heights: tuple[int, ...]) -> tuple[Levels, ...]:
+def _minimal(safe: list[NodeLevels], heights: tuple[int, ...]) -> tuple[NodeLevels, ...]:
     """The safe nodes below which no other safe node lies."""
     if prod(heights) > 50_000_000:
         return ()
@@ -189,13 +189,13 @@ def _minimal(safe: list[Levels], heights: tuple[int, ...]) -> tuple[Levels, ...]
 
 
 def release_of(
-    task: Task, judge: Judge, levels: Levels, outcome: LatticeOutcome | None = None
+    task: Task, judge: Judge, levels: NodeLevels, outcome: LatticeOutcome | None = None
 ) -> Release:
     """The release of one node: its good groups, the rest suppressed."""
     return check_release(_made(judge, levels, outcome), task)
 
 
-def _made(judge: Judge, levels: Levels, outcome: LatticeOutcome | None) -> Release:
+def _made(judge: Judge, levels: NodeLevels, outcome: LatticeOutcome | None) -> Release:
     names = (hierarchy.domain.name for hierarchy in judge.levels)
     return judge.release(levels, LatticeFindings(dict(zip(names, levels, strict=True)), outcome))
 

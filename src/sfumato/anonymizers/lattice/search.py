@@ -22,8 +22,8 @@ from sfumato.anonymizers.lattice.nodes import Judge, Node, SingleNodes
 from sfumato.counts.roll_up import Rolled
 from sfumato.numbers import Bools, Codes
 from sfumato.progress import Ticker
+from sfumato.schema.hierarchy import NodeLevels
 
-Levels = tuple[int, ...]
 ROUNDING = 1e-12  # costs are sums of floats; ties must not be lost to it
 _HEAD_START = 8  # nodes for each column that are judged from above before the bound is looked for
 
@@ -62,7 +62,7 @@ class Walk:
         return ~(self._doomed | self._safe | self._known)
 
     @property
-    def inherited(self) -> tuple[Levels, ...]:
+    def inherited(self) -> tuple[NodeLevels, ...]:
         """The nodes known to be safe that were not judged: they cannot be the best."""
         unjudged = np.argwhere(self._safe & ~self._known)
         return tuple(tuple(map(int, levels)) for levels in unjudged)
@@ -145,7 +145,7 @@ class Walk:
                     self.record(nodes.judge(levels))
                 ticker.add(1)
 
-    def settle(self, judge: Callable[[Levels], Node], lowest: Levels | None = None) -> None:
+    def settle(self, judge: Callable[[NodeLevels], Node], lowest: NodeLevels | None = None) -> None:
         """Judge nodes known to be safe as long as one of them might be the best.
 
         With `lowest`, only those that are as coarse as that.
@@ -185,12 +185,12 @@ class BothEnds:
         self._top, self._bottom = judge.coarsest, judge.finest
         self._costs = judge.least_costs()
         self._failing: Codes = np.zeros((0, len(self._top)), dtype=np.int32)  # maximal, inherited
-        self._judged: dict[Levels, Node] = {}
-        self._safe: list[tuple[float, Levels]] = []  # to be refined
-        self._refined: set[Levels] = set()
-        self._surrounded: set[Levels] = set()
-        self._waiting: list[tuple[float, Levels]] = []
-        self._seen: set[Levels] = set()
+        self._judged: dict[NodeLevels, Node] = {}
+        self._safe: list[tuple[float, NodeLevels]] = []  # to be refined
+        self._refined: set[NodeLevels] = set()
+        self._surrounded: set[NodeLevels] = set()
+        self._waiting: list[tuple[float, NodeLevels]] = []
+        self._seen: set[NodeLevels] = set()
         self._improved = 0  # nodes judged when the best was found
         self.nodes: list[Node] = []
         self.best: Node | None = None
@@ -259,7 +259,7 @@ class BothEnds:
             return True
         return False
 
-    def _look_around(self, levels: Levels) -> None:
+    def _look_around(self, levels: NodeLevels) -> None:
         """Judge the nodes that trade a step of one column for steps of another, cheapest first."""
         if self._costs is None:
             return
@@ -296,7 +296,7 @@ class BothEnds:
                 self._wait(_at(levels, column, level + 1))
         heapq.heappop(self._waiting)  # last: whenever the search is stopped, the bound holds
 
-    def _coarsest_failure(self, levels: Levels) -> None:
+    def _coarsest_failure(self, levels: NodeLevels) -> None:
         """Raise a failing node as long as it fails, first what would be the cheapest way out."""
         assert self._costs is not None
         self._one_by_one.near(levels)
@@ -316,7 +316,7 @@ class BothEnds:
         assert self._costs is not None
         return float(self._costs[column][-1] - self._costs[column][level])
 
-    def _wait(self, levels: Levels) -> None:
+    def _wait(self, levels: NodeLevels) -> None:
         if levels in self._seen:
             return
         self._seen.add(levels)
@@ -324,18 +324,18 @@ class BothEnds:
         if not self._may_not_be_best(least):
             heapq.heappush(self._waiting, (least, levels))
 
-    def _least(self, levels: Levels) -> float:
+    def _least(self, levels: NodeLevels) -> float:
         assert self._costs is not None
         return sum(float(costs[at]) for costs, at in zip(self._costs, levels, strict=True))
 
     # -- both ------------------------------------------------------------------------------------
 
-    def _inherited(self, levels: Levels) -> Codes:
+    def _inherited(self, levels: NodeLevels) -> Codes:
         """The known failures that a node inherits."""
         inherited: Codes = self._failing[(self._failing >= np.array(levels)).all(axis=1)]
         return inherited
 
-    def _ask(self, levels: Levels) -> Node:
+    def _ask(self, levels: NodeLevels) -> Node:
         """What judging a node says; it is judged once."""
         if levels in self._judged:
             return self._judged[levels]
@@ -361,7 +361,7 @@ class _Spent(Exception):
     """As many nodes were judged as may be."""
 
 
-def _at(levels: Levels, column: int, level: int) -> Levels:
+def _at(levels: NodeLevels, column: int, level: int) -> NodeLevels:
     """The node with another level in one column."""
     return (*levels[:column], level, *levels[column + 1 :])
 
@@ -389,7 +389,7 @@ def best_of(nodes: Iterable[Node]) -> Node | None:
     return min(safe, key=preference, default=None)
 
 
-def preference(node: Node) -> tuple[float, int, int, Levels]:
+def preference(node: Node) -> tuple[float, int, int, NodeLevels]:
     """Which of two safe nodes comes first."""
     return node.cost, node.suppressed, sum(node.levels), node.levels
 

@@ -21,9 +21,8 @@ if TYPE_CHECKING:  # a mere audit need not load it
     from sfumato.anonymizers.best import Attempt, BestFindings
     from sfumato.anonymizers.lattice.lattice import LatticeOutcome
     from sfumato.anonymizers.lattice.nodes import Node
-    from sfumato.schema.hierarchy import Levels as ColumnLevels
+    from sfumato.schema.hierarchy import Levels, NodeLevels
 
-Levels = tuple[int, ...]
 MOST_NODES = 300  # a larger picture could not be read
 _EDGES = 150  # up to so many nodes the steps between them are drawn
 _LISTED = 5
@@ -201,7 +200,7 @@ def lattice_section(report: Report) -> Section | None:
     )
 
 
-def _cheapest(outcome: LatticeOutcome, chosen: Levels, measure: str) -> Sheet:
+def _cheapest(outcome: LatticeOutcome, chosen: NodeLevels, measure: str) -> Sheet:
     """The chosen node and the next best by cost, each by what its columns would show."""
     safe = [node for node in outcome.nodes if node.satisfied and node.levels != chosen]
     safe.sort(key=lambda node: (not isfinite(node.cost), node.cost, node.levels))
@@ -222,14 +221,14 @@ def _cheapest(outcome: LatticeOutcome, chosen: Levels, measure: str) -> Sheet:
     )
 
 
-def _labels(outcome: LatticeOutcome, levels: Levels) -> list[str]:
+def _labels(outcome: LatticeOutcome, levels: NodeLevels) -> list[str]:
     """What each column shows at its level: a label as it would stand in a cell."""
     return [
         _label(column, level) for column, level in zip(outcome.judge.levels, levels, strict=True)
     ]
 
 
-def _label(column: ColumnLevels, level: int) -> str:
+def _label(column: Levels, level: int) -> str:
     """The label of the middle of a column's values; nothing is coarser than *."""
     if level == 0:
         return "as it is"
@@ -238,7 +237,7 @@ def _label(column: ColumnLevels, level: int) -> str:
 
 
 def _lattice_map(
-    outcome: LatticeOutcome, chosen: Levels, people: int, measure: str
+    outcome: LatticeOutcome, chosen: NodeLevels, people: int, measure: str
 ) -> tuple[Chart, ...]:
     """The nodes that satisfy the policy, by risk and cost; of many those that cost least.
 
@@ -275,10 +274,10 @@ def _lattice_map(
     return (chart,)
 
 
-def _picture(outcome: LatticeOutcome, chosen: Levels) -> Chart:
+def _picture(outcome: LatticeOutcome, chosen: NodeLevels) -> Chart:
     """Nodes by the sum of their levels, finest at the bottom, side by side in order."""
     words = dict(_told(outcome))
-    rows: dict[int, list[Levels]] = {}
+    rows: dict[int, list[NodeLevels]] = {}
     for levels in words:
         rows.setdefault(sum(levels), []).append(levels)
     spot = {
@@ -286,7 +285,7 @@ def _picture(outcome: LatticeOutcome, chosen: Levels) -> Chart:
         for height, row in rows.items()
         for at, levels in enumerate(sorted(row, reverse=True))
     }
-    kinds: dict[str, list[Levels]] = {}
+    kinds: dict[str, list[NodeLevels]] = {}
     for levels, finding in words.items():
         if levels != chosen:
             kinds.setdefault(finding, []).append(levels)
@@ -323,7 +322,7 @@ def _rank(finding: str) -> tuple[int, str]:
     return (order.index(finding) if finding in order else 2, finding)
 
 
-def _told(outcome: LatticeOutcome) -> Iterator[tuple[Levels, str]]:
+def _told(outcome: LatticeOutcome) -> Iterator[tuple[NodeLevels, str]]:
     """Every node and what is known of it."""
     judged = {node.levels: node for node in outcome.nodes}
     doomed = [node.levels for node in outcome.nodes if node.outcome == "fails below too"]
@@ -340,11 +339,11 @@ def _told(outcome: LatticeOutcome) -> Iterator[tuple[Levels, str]]:
             yield levels, OPEN
 
 
-def _finer(finer: Levels, coarser: Levels) -> bool:
+def _finer(finer: NodeLevels, coarser: NodeLevels) -> bool:
     return all(a <= b for a, b in zip(finer, coarser, strict=True))
 
 
-def _steps(spot: dict[Levels, tuple[float, int]]) -> Series:
+def _steps(spot: dict[NodeLevels, tuple[float, int]]) -> Series:
     """A line from every node to each that is one step coarser."""
     x: list[float | None] = []
     y: list[float | None] = []
@@ -357,12 +356,12 @@ def _steps(spot: dict[Levels, tuple[float, int]]) -> Series:
     return Series("one step coarser", x, y)
 
 
-def _levels(outcome: LatticeOutcome, levels: Levels) -> str:
+def _levels(outcome: LatticeOutcome, levels: NodeLevels) -> str:
     labels = zip(outcome.columns, _labels(outcome, levels), strict=True)
     return ", ".join(f"{name}: {label}" for name, label in labels)
 
 
-def _named(outcome: LatticeOutcome, levels: Levels, node: Node | None, finding: str) -> str:
+def _named(outcome: LatticeOutcome, levels: NodeLevels, node: Node | None, finding: str) -> str:
     if node is None or not node.satisfied:
         return f"{_levels(outcome, levels)}: {finding}"
     return (

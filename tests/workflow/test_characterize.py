@@ -86,7 +86,7 @@ def check_worst(one, rows, right, known, target, before) -> None:
     def named(value: Any) -> str:
         return " | ".join(map(text, value))
 
-    assert {v: p for v, p in zip(worst.values, worst.shown, strict=True) if p} == pytest.approx(
+    assert {v: p for v, p in zip(worst.values, worst.observed, strict=True) if p} == pytest.approx(
         {named(value): float(p) for value, p in shown.items()}
     )
     assert {v: p for v, p in zip(worst.values, worst.expected, strict=True) if p} == pytest.approx(

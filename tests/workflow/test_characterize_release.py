@@ -46,7 +46,7 @@ def test_what_is_expected_is_what_the_published_people_have(value: str, tmp_path
             {"cold": 9 / 16, "flu": 7 / 16}
         )
         shown = PUBLISHED[worst.cells["a"]]
-        assert dict(zip(worst.values, worst.shown.tolist(), strict=True)) == pytest.approx(
+        assert dict(zip(worst.values, worst.observed.tolist(), strict=True)) == pytest.approx(
             {one: shown.count(one) / 8 for one in ("cold", "flu")}
         )
         found = sf.characterize(release, 2).finding(["a"]).distribution

@@ -72,7 +72,9 @@ def check(found: sf.Characterization, rows: Rows, before=by_both) -> None:
             assert spread.weighted == pytest.approx(of_people(figures), abs=1e-12)
         cells = tuple(finding.worst.cells.values())
         assert finding.worst.people == len(owners[cells])
-        shown = {v: p for v, p in zip(finding.worst.values, finding.worst.shown, strict=True) if p}
+        shown = {
+            v: p for v, p in zip(finding.worst.values, finding.worst.observed, strict=True) if p
+        }
         assert any(
             shown == pytest.approx({" | ".join(v): float(p) for v, p in reading.items()})
             for reading in by_both(classes[cells], target)

@@ -58,7 +58,7 @@ class WorstClass:
     only_here: tuple[str, ...]
 
     @property
-    def shown(self) -> Floats:
+    def observed(self) -> Floats:
         """The share of each of the target's values in the class."""
         shares = np.zeros(len(self.expected))
         shares[self.places] = self.there
@@ -67,7 +67,7 @@ class WorstClass:
     @property
     def ruled_out(self) -> tuple[str, ...]:
         """Values that were expected and nobody here has."""
-        gone = np.flatnonzero((self.expected > 0) & (self.shown == 0))
+        gone = np.flatnonzero((self.expected > 0) & (self.observed == 0))
         return tuple(self.values[at] for at in gone.tolist())
 
     @property

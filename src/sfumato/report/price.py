@@ -42,7 +42,7 @@ Status = Literal["priced", "no_safe_release", "not_possible", "not_begun", "no_s
 LOSS = "loss"
 _SLIGHT = 0.03  # of what the policy costs: a smaller gain is not told as one
 _DRAWN = 30  # bars of the picture
-_TOLD: dict[Status, str] = {
+_STATUS_WORDS: dict[Status, str] = {
     "priced": "",
     "no_safe_release": "no safe release",
     "not_possible": "not possible",
@@ -192,7 +192,7 @@ class PricedChange:
         """By what helps most; of equals what gives up least. What was not priced comes last."""
         kind = _KINDS.index(self.change.kind) if self.change.kind in _KINDS else len(_KINDS)
         if self.cost is None:
-            return (list(_TOLD).index(self.status), 0.0, kind)
+            return (list(_STATUS_WORDS).index(self.status), 0.0, kind)
         return (0, round(self.cost, 12), kind)
 
 
@@ -290,7 +290,7 @@ def price_words(price: Price) -> str:
         gone = _gone(price, priced.cost, whole=not at)
         if not at and price.cost is not None:
             gone += f" instead of {_figure(price, price.cost)}"
-        sentences.append(f"{priced.change.sentence}, {gone}{_others(priced)}")
+        sentences.append(f"{priced.change.sentence}, {gone}{_other_columns(priced)}")
     many, more = price.not_begun, ""
     if many:
         changes = "1 change was" if many == 1 else f"{many} changes were"
@@ -326,7 +326,7 @@ def _gone(price: Price, cost: float, *, whole: bool = True) -> str:
     return f"{price.utility} would be {_figure(price, cost)}"
 
 
-def _others(priced: PricedChange) -> str:
+def _other_columns(priced: PricedChange) -> str:
     loss = priced.others
     if loss is None:
         return ""
@@ -428,10 +428,11 @@ def _rounded(price: Price, priced: PricedChange) -> tuple[float | None, ...]:
 
 def _remark(priced: PricedChange) -> str:
     if priced.status != "priced":
-        return f"{_TOLD[priced.status]}: {priced.reason}" if priced.reason else _TOLD[priced.status]
-    others = priced.others
+        words = _STATUS_WORDS[priced.status]
+        return f"{words}: {priced.reason}" if priced.reason else words
+    rest = priced.others
     remarks = ["at most"] if priced.at_most else []
-    remarks += [] if others is None else [f"the others {others.before:.0%} → {others.after:.0%}"]
+    remarks += [] if rest is None else [f"the others {rest.before:.0%} → {rest.after:.0%}"]
     return "; ".join(remarks)
 
 

@@ -250,8 +250,8 @@ class Report(Documented):
         ruled = "holds" if self.rules is None else self.rules.status
         if ruled == "violated" or any(verdict.status == "violated" for verdict in self.verdicts):
             return "violated"
-        held = ruled == "holds" and all(verdict.holds for verdict in self.verdicts)
-        return "holds" if held else "could_not_judge"
+        all_hold = ruled == "holds" and all(verdict.holds for verdict in self.verdicts)
+        return "holds" if all_hold else "could_not_judge"
 
     @property
     def holds(self) -> bool:
@@ -288,11 +288,11 @@ class Report(Documented):
                     "about": verdict.attribute,
                     **({"of_row": True} if verdict.of_row else {}),
                     "required": verdict.required,
-                    "measured": shown.measured,
-                    "at_most": shown.at_most,
+                    "measured": published.measured,
+                    "at_most": published.at_most,
                     "holds": verdict.holds,
                 }
-                for verdict, shown in zip(self.verdicts, self.published, strict=True)
+                for verdict, published in zip(self.verdicts, self.published, strict=True)
             ]
         )
         return public
@@ -423,7 +423,9 @@ def _public(report: Report) -> Report:
     pairs = zip(report.verdicts, report.published, strict=True)
     return Report(
         summary=replace(report.summary, smallest=seen.summary.smallest),
-        findings=tuple(CriterionFinding(_bare(verdict, shown), ()) for verdict, shown in pairs),
+        findings=tuple(
+            CriterionFinding(_bare(verdict, published), ()) for verdict, published in pairs
+        ),
         threats=seen.threats,
         # A note with a figure may be about few people.
         notes=tuple(note for note in seen.notes if not any(sign.isdigit() for sign in note)),
@@ -435,12 +437,12 @@ def _public(report: Report) -> Report:
     )
 
 
-def _bare(verdict: Verdict, shown: Verdict) -> Verdict:
+def _bare(verdict: Verdict, published: Verdict) -> Verdict:
     """Decided against the whole table, measured on what is published, without its groups."""
     return replace(
         verdict,
-        measured=shown.measured,
-        at_most=shown.at_most,
+        measured=published.measured,
+        at_most=published.at_most,
         worst=(),
         per_group=None,
         bounded=None,

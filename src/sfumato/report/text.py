@@ -97,7 +97,7 @@ _GAP = 2  # between columns
 _WORD, _PIECE = 24, 12  # letters of a word that stays whole; of a longer one at least in a line
 _HEADING = 16  # letters of a heading in one line
 LINES = 27  # of a gist: two more are for what is written beside it
-_ABOUT, _EACH = 3, 3  # lines of what it is about; of the answer and of each closing line
+_ABOUT, _PART_LINES = 3, 3  # lines of what it is about; of the answer and of each closing line
 _LONGEST = 4  # of them where there is room
 _ROWS, _HEADING_LINES = 5, 3  # rows of its table that closing lines leave room for
 _CUT = " ..."
@@ -127,7 +127,7 @@ def show_gist(document: Document, console: Console) -> None:
     about = _wrapped(document.about if gist.about is None else gist.about, width, _ABOUT)
     head = [*(Text(line, style="bold") for line in _wrapped(document.title, width, 2))]
     head += [Text(line) for line in about]
-    foot, lines_each = list(_closing(document, width)), _EACH
+    foot, lines_each = list(_closing(document, width)), _PART_LINES
     if gist.table is not None and gist.table.rows:
         around = len(head) + 2 * bool(head) + bool(foot)
         wanted = min(len(gist.table.rows), _ROWS) + _HEADING_LINES
@@ -152,7 +152,7 @@ def show_all(document: Document, console: Console) -> None:
     if document.gist is not None:
         console.print()
         for part in _closing(document, console.width):
-            for line in part.told(sys.maxsize):
+            for line in part.first_lines(sys.maxsize):
                 console.print(line, soft_wrap=True)
 
 
@@ -166,7 +166,7 @@ class _Closing:
     beside: int = 0
     style: str = ""
 
-    def told(self, most: int) -> Iterator[Text]:
+    def first_lines(self, most: int) -> Iterator[Text]:
         """At most so many of its lines."""
         for at, line in enumerate(_cut(self.lines, self.width - self.beside, most)):
             about = "" if at else self.about
@@ -195,7 +195,7 @@ def _fitted(parts: Sequence[_Closing], lines_each: int, spare: int) -> Iterator[
         more = max(0, min(len(part.lines), _LONGEST) - lines_each)
         taken = max(0, min(more, spare))
         spare -= taken
-        yield from part.told(lines_each + taken)
+        yield from part.first_lines(lines_each + taken)
 
 
 def _wrapped(words: str, width: int, most: int = sys.maxsize) -> list[str]:
@@ -265,14 +265,14 @@ def _show_sheet(sheet: Sheet, console: Console) -> None:
         console.print()
         console.print(Text(sheet.title, style="italic"))
     columns, remarks = _columns(sheet)
-    usual = console.width
-    for at, block in enumerate(_blocks(columns, sheet.keys + bool(sheet.starred), usual)):
+    own_width = console.width
+    for at, block in enumerate(_blocks(columns, sheet.keys + bool(sheet.starred), own_width)):
         if at:
             console.print()
         # If one column is wider than the terminal, that wraps it: nothing is cut off.
-        console.width = max(usual, _least(block))
+        console.width = max(own_width, _least(block))
         console.print(_grid(block, sheet, console.width))
-    console.width = usual
+    console.width = own_width
     if remarks:
         console.print(_below(remarks))
     if sheet.starred:

@@ -68,9 +68,11 @@ def spec(chart: Chart) -> dict[str, Any]:
     if chart.kind == "map":
         return map_spec(chart)
     traces = [_behind(series) for series in chart.behind]
-    alike = list(dict.fromkeys(line.of or line.name for line in chart.series))
+    coloured = list(dict.fromkeys(line.of or line.name for line in chart.series))
     traces += [
-        _trace(chart.kind, series, alike.index(series.of) if series.of else at, _place(chart, at))
+        _trace(
+            chart.kind, series, coloured.index(series.of) if series.of else at, _place(chart, at)
+        )
         for at, series in enumerate(chart.series)
     ]
     if chart.kind == "points" and texts_along(chart, "y"):

@@ -51,7 +51,7 @@ class _Canvas:
 
 
 _LETTER, _LINE, _MARKER = 6.6, 15, 7  # pixels: a letter's width, a line's height, half a marker
-_SAME = 3  # pixels between marks that are taken for one
+_SAME_PLACE = 3  # pixels between marks that are taken for one
 _PLACES = {  # where a label may stand, best first: direction from its point
     "top right": (1, 1),
     "bottom left": (-1, -1),
@@ -84,12 +84,13 @@ def place_labels(
     named = [place for place, text in enumerate(texts) if text]
     for place in sorted(named, key=lambda place: not first[place]):
         here = markers[place]
-        others = [box for box in markers if box != here and not _at_one_place(box, here)]
+        other_marks = [box for box in markers if box != here and not _at_one_place(box, here)]
         boxes = {where: _box(spots[place], texts[place], way) for where, way in _PLACES.items()}
         free = [
             where
             for where, box in boxes.items()
-            if _inside(box, size) and not any(_meet(box, other) for other in (*taken, *others))
+            if _inside(box, size)
+            and not any(_meet(box, covered) for covered in (*taken, *other_marks))
         ]
         if free:
             clear = [
@@ -100,9 +101,9 @@ def place_labels(
     return places
 
 
-def _at_one_place(first: Box, other: Box) -> bool:
+def _at_one_place(first: Box, second: Box) -> bool:
     """Whether two marks lie so near that they share a label."""
-    return abs(first[0] - other[0]) <= _SAME and abs(first[1] - other[1]) <= _SAME
+    return abs(first[0] - second[0]) <= _SAME_PLACE and abs(first[1] - second[1]) <= _SAME_PLACE
 
 
 def _stairs(spots: Sequence[Spot]) -> list[Box]:
@@ -125,9 +126,12 @@ def _inside(box: Box, size: Spot) -> bool:
     return box[0] >= 0 and box[1] >= 0 and box[2] <= size[0] and box[3] <= size[1]
 
 
-def _meet(first: Box, other: Box) -> bool:
+def _meet(first: Box, second: Box) -> bool:
     return (
-        first[0] < other[2] and other[0] < first[2] and first[1] < other[3] and other[1] < first[3]
+        first[0] < second[2]
+        and second[0] < first[2]
+        and first[1] < second[3]
+        and second[1] < first[3]
     )
 
 

@@ -188,14 +188,14 @@ def numbers_of(chart: Chart) -> Sheet | None:
     if chart.lying or not 0 < many <= _MOST_NUMBERS:
         return None
     first = chart.series[0]
-    alike = all(list(line.x) == list(first.x) and line.text is None for line in chart.series)
+    same_x = all(list(line.x) == list(first.x) and line.text is None for line in chart.series)
     if chart.kind == "slopes":
         return Sheet(
             ("question", "whose", *(str(place) for place in first.x)),
             tuple((line.name, (line.text or ("",))[-1], *line.y) for line in chart.series),
             percent=tuple(str(place) for place in first.x),
         )
-    if alike and chart.kind != "cloud":
+    if same_x and chart.kind != "cloud":
         names = tuple(line.name for line in chart.series)
         rows = zip(first.x, *(line.y for line in chart.series), strict=True)
         shares = names if chart.kind == "shares" or "y" in chart.percent else ()

@@ -44,7 +44,7 @@ def advice(characterization: Characterization, target: str) -> str:
         )
     if not coarsenings:
         return f"{leaks} There is no coarser form of {worst.label} to try: leave it out."
-    first, *others = coarsenings
+    first, *rest = coarsenings
     proposal = (
         f"Drop {first.column} first"
         if first.dropped
@@ -54,8 +54,8 @@ def advice(characterization: Characterization, target: str) -> str:
         f"{leaks} {proposal}: that leaves {_two(first.after.distribution.weighted)} on average and "
         f"{percent(first.after.unique)} alone, groups of {first.after.k:,} or more."
     )
-    text += _rest("Others one level coarser", [other for other in others if not other.dropped])
-    text += _rest("Others dropped", [remedy for remedy in others if remedy.dropped])
+    text += _rest("Others one level coarser", [remedy for remedy in rest if not remedy.dropped])
+    text += _rest("Others dropped", [remedy for remedy in rest if remedy.dropped])
     least = min(remedy.after.distribution.weighted for remedy in coarsenings)
     if least >= worst.distribution.weighted - 1e-12:
         text += " None of them lessens the leakage: publish fewer columns."
@@ -77,22 +77,22 @@ def worst_class(finding: CombinationFinding) -> str:
     worst = finding.worst
     cells = ", ".join(f"{column} {cell}" for column, cell in worst.cells.items())
     people = "1 person" if worst.people == 1 else f"{worst.people:,} people"
-    return f"Of {cells} ({people}): {'; '.join(_told(worst, finding.target))}."
+    return f"Of {cells} ({people}): {'; '.join(_gain_words(worst, finding.target))}."
 
 
-def _told(worst: WorstClass, target: str) -> list[str]:
+def _gain_words(worst: WorstClass, target: str) -> list[str]:
     gains = [
         f"{value} {percent(now)} where {percent(before)} was expected"
         for value, before, now in worst.gains
     ]
     if worst.ruled_out:
-        gains.append(f"ruled out: {_some(worst.ruled_out)}")
+        gains.append(f"ruled out: {_first_few(worst.ruled_out)}")
     if worst.only_here:
-        gains.append(f"whoever has this {target} is here: {_some(worst.only_here)}")
+        gains.append(f"whoever has this {target} is here: {_first_few(worst.only_here)}")
     return gains or ["what was expected"]
 
 
-def _some(values: tuple[str, ...]) -> str:
+def _first_few(values: tuple[str, ...]) -> str:
     more = f" and {len(values) - _FEW} more" if len(values) > _FEW else ""
     return ", ".join(values[:_FEW]) + more
 
@@ -109,7 +109,7 @@ _RANKED = 10  # combinations shown; all are in the JSON
 _BARS = 20
 _EXPOSED = 20
 _ALONE = "alone"
-_WHO = ("columns", "classes", "k", _ALONE, "ruled out", "pinned")
+_PEOPLE = ("columns", "classes", "k", _ALONE, "ruled out", "pinned")
 _HOW_MUCH = (
     "columns",
     *(f"{over} {kind}" for kind in ("distance", "bits") for over in ("mean", "class mean", "most")),
@@ -235,7 +235,7 @@ def _target(characterization: Characterization, target: str) -> list[Section]:
                 "Combinations, by what they leak",
             ),
             Sheet(
-                _WHO,
+                _PEOPLE,
                 tuple(_counts(combination) for combination in ranked),
                 "The same: how many people share one",
                 percent=(_ALONE, "ruled out"),
@@ -345,9 +345,9 @@ def _after(finding: CombinationFinding) -> tuple[object, ...]:
     return finding.distribution.weighted, finding.distribution.largest, finding.k, finding.unique
 
 
-def _against_sets(shown: tuple[CombinationFinding, ...], target: str) -> Chart:
-    labels = [combination.label for combination in shown]
-    best = shown[0]
+def _against_sets(combinations: tuple[CombinationFinding, ...], target: str) -> Chart:
+    labels = [combination.label for combination in combinations]
+    best = combinations[0]
     return Chart(
         f"Leakage of {target} against sets of columns",
         "bars",
@@ -356,12 +356,12 @@ def _against_sets(shown: tuple[CombinationFinding, ...], target: str) -> Chart:
         (
             Series(
                 "averaged over people",
-                [combination.distribution.weighted for combination in shown],
+                [combination.distribution.weighted for combination in combinations],
                 labels,
             ),
             Series(
                 "of the worst class",
-                [combination.distribution.largest for combination in shown],
+                [combination.distribution.largest for combination in combinations],
                 labels,
             ),
         ),
@@ -373,11 +373,11 @@ def _against_sets(shown: tuple[CombinationFinding, ...], target: str) -> Chart:
 
 def _side_by_side(finding: CombinationFinding) -> Sheet:
     worst = finding.worst
-    order = np.argsort(worst.expected - worst.shown, kind="stable")
-    kept = [at for at in order.tolist() if worst.expected[at] > 0 or worst.shown[at] > 0]
-    shown = worst.shown
+    order = np.argsort(worst.expected - worst.observed, kind="stable")
+    kept = [at for at in order.tolist() if worst.expected[at] > 0 or worst.observed[at] > 0]
+    observed = worst.observed
     rows = tuple(
-        (worst.values[at], float(worst.expected[at]), float(shown[at]), worst.values[at] in here)
+        (worst.values[at], float(worst.expected[at]), float(observed[at]), worst.values[at] in here)
         for here in (set(worst.only_here),)
         for at in kept
     )
@@ -413,8 +413,8 @@ def _classes(finding: CombinationFinding) -> Sheet:
 def compared(finding: CombinationFinding) -> Chart:
     """What was expected of the worst class and what it shows."""
     worst = finding.worst
-    shown = worst.shown
-    order = np.argsort(-np.maximum(worst.expected, shown), kind="stable")[:_BARS].tolist()
+    observed = worst.observed
+    order = np.argsort(-np.maximum(worst.expected, observed), kind="stable")[:_BARS].tolist()
     values = [worst.values[at] for at in order]
     return Chart(
         f"{finding.target} expected and shown by the worst class of {finding.label}",
@@ -423,7 +423,7 @@ def compared(finding: CombinationFinding) -> Chart:
         finding.target,
         (
             Series("expected", [float(worst.expected[at]) for at in order], values),
-            Series("shown", [float(shown[at]) for at in order], values),
+            Series("shown", [float(observed[at]) for at in order], values),
         ),
         percent="x",
         name=f"worst-class/{finding.target}/{finding.label}",

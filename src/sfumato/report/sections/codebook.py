@@ -13,13 +13,13 @@ _LISTED = 40  # labels of a column on the page; codebook.json and codebook.csv h
 
 def codebook_document(codebook: Codebook) -> Document:
     """Columns, what stands in their cells, what is not there, how to reckon, what it answers."""
-    whom = "by noisy counts " if codebook.scheme == "randomised" else ""
+    counted_by = "by noisy counts " if codebook.scheme == "randomised" else ""
     files = " and ".join(codebook.files[:2]) + " and more" * (len(codebook.files) > 2)
     return Document(
         "codebook",
         "Codebook",
-        f"A {codebook.scheme} release of {codebook.people:,} people {whom}in {files}. The same for "
-        "programs is in codebook.json and codebook.csv.",
+        f"A {codebook.scheme} release of {codebook.people:,} people {counted_by}in {files}. The "
+        "same for programs is in codebook.json and codebook.csv.",
         (
             Section("Columns", tables=(_columns(codebook),)),
             Section(

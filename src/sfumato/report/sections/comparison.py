@@ -176,10 +176,10 @@ def _reasons(outcomes: Sequence[Outcome]) -> dict[str, str]:
         if outcome.figures is None:
             why = f"{_NOT_RELEASED[outcome.status]}: {outcome.reason}"
             reasons.setdefault(why, []).append(outcome.label)
-    return {why: _some(labels, 4) for why, labels in reasons.items()}
+    return {why: _first_few(labels, 4) for why, labels in reasons.items()}
 
 
-def _some(labels: Sequence[str], most: int) -> str:
+def _first_few(labels: Sequence[str], most: int) -> str:
     more = f"; {len(labels) - most} more" if len(labels) > most else ""
     return "; ".join(labels[:most]) + more
 
@@ -221,12 +221,12 @@ def taken_section(taken: TakenFrom) -> Section:
         words += " It lies on the Pareto front: no other one risks less without costing more."
     elif where := position(outcome, comparison.risk, comparison.cost):
         better = [
-            f"#{other.number} ({other.label})"
-            for other, place in _placed(comparison)
-            if other.pareto and place[0] <= where[0] and place[1] <= where[1]
+            f"#{rival.number} ({rival.label})"
+            for rival, place in _placed(comparison)
+            if rival.pareto and place[0] <= where[0] and place[1] <= where[1]
         ]
         words += (
-            f" It does not lie on the Pareto front: {_some(better, 3)} would risk and cost as "
+            f" It does not lie on the Pareto front: {_first_few(better, 3)} would risk and cost as "
             "little or less."
         )
     listed = tuple(
@@ -258,7 +258,7 @@ def _map(
     ]
     if off:
         alt += f" Not on the map, for want of a {risk} or a cost by {comparison.cost}: "
-        alt += f"{_some(off, _LISTED)}."
+        alt += f"{_first_few(off, _LISTED)}."
     labels = _labels(comparison, placed, starred)
     points = [
         RiskPoint(

@@ -164,7 +164,7 @@ def _chart(attribute: str, groups: Groups, chosen: dict[int, str]) -> Chart | No
             f"against {percentage(float(table[most]))} in the table"
         )
     left = groups.width - len(values)
-    others = f" {left:,} further values, which differ less, are not drawn." if left else ""
+    undrawn = f" {left:,} further values, which differ less, are not drawn." if left else ""
     return Chart(
         f"{attribute or 'Sensitive values'}: the worst groups against the table",
         "points",
@@ -174,5 +174,5 @@ def _chart(attribute: str, groups: Groups, chosen: dict[int, str]) -> Chart | No
         percent="x",
         name=f"worst-groups/{attribute}",
         alt=f"No mark: nobody in the group has the value. Most frequent value of each: "
-        f"{'; '.join(words)}.{others}",
+        f"{'; '.join(words)}.{undrawn}",
     )

@@ -124,16 +124,16 @@ def promised(report: Report) -> tuple[str, ...]:
             if verdict.of_row:  # and not what she has in any of several
                 words[key] = f"{words.get(key, ' '.join(key))}, of a row"
     return tuple(
-        f"{words.get(key, ' '.join(key))} ({key[0]}{f' of {_some(columns)}' if columns else ''})"
+        f"{words.get(key, ' '.join(key))} ({key[0]}{f' of {_leading(columns)}' if columns else ''})"
         for key, columns in about.items()
     )
 
 
-def _free(worst: FoldedThreat, *others: FoldedThreat) -> tuple[str, ...]:
+def _free(worst: FoldedThreat, *further: FoldedThreat) -> tuple[str, ...]:
     """Who learns something that nothing bounds, the worst in figures."""
     first = f"{worst.name} ({worst.sureness(with_value=False)})"
-    named = [first, *(threat.name for threat in others)]
-    return (_some(named, 5),)
+    named = [first, *(threat.name for threat in further)]
+    return (_leading(named, 5),)
 
 
 def costs_in_words(report: Report) -> tuple[str, ...]:
@@ -200,10 +200,10 @@ def _next_steps(report: Report, free: Sequence[FoldedThreat]) -> tuple[str, ...]
         if threat.worst.adversary in fitting:
             bounds.setdefault(fitting[threat.worst.adversary], threat.name)
     offers = [f"{criterion} bounds {adversary}" for criterion, adversary in bounds.items()]
-    return (*helping, *([f"To promise more: {_some(offers, 2)}."] if offers else []))
+    return (*helping, *([f"To promise more: {_leading(offers, 2)}."] if offers else []))
 
 
-def _some(words: Sequence[str], most: int = _NAMED) -> str:
+def _leading(words: Sequence[str], most: int = _NAMED) -> str:
     """The first of a list, and how many more."""
     if len(words) <= most:
         return ", ".join(words)
@@ -250,7 +250,7 @@ def short(report: Report, *, private: bool) -> Document:
                 else "",
                 "Promised": "; ".join(decision.promised) or "nothing",
                 "Not bounded": "; ".join(decision.unbounded),
-                "Not measured": _some(decision.not_measured),
+                "Not measured": _leading(decision.not_measured),
                 "Cost": "; ".join(decision.cost),
                 "Beware": " ".join(decision.warnings),
                 "Mind": "; ".join(report.notes),
@@ -288,8 +288,8 @@ def headline(report: Report) -> str:
         )
         if report.noisy:  # how many they are is not told
             return f"The policy holds: {all_hold} for everybody."
-        whom = "people of the table" if report.raw else "people published"
-        sentence = f"The policy holds: {all_hold} for the {report.summary.people:,} {whom}"
+        people = "people of the table" if report.raw else "people published"
+        sentence = f"The policy holds: {all_hold} for the {report.summary.people:,} {people}"
         if report.rules is None:
             return f"{sentence}."
         return f"{sentence}, and every paragraph of {report.rules.name} does."

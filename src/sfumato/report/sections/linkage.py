@@ -14,7 +14,7 @@ from sfumato.numbers import Ints, percent, sums_by
 from sfumato.report.document import Chart, Section, Series, Sheet, cell_text, percentage
 from sfumato.report.report import Report, few, few_of
 
-_EACH = 15  # so many different sizes are shown one by one
+_MOST_SIZES = 15  # so many different sizes are shown one by one
 _SOURCES = {None: "", "table": " (population)", "weights": " (survey weights)"}
 
 
@@ -125,13 +125,13 @@ def brief_linkage(report: Report) -> Section | None:
         notes.append(f"linkage not measured: {linked.reason}")
     chosen = linked.population_uniqueness
     if chosen is not None:
-        others = ", ".join(
+        other_estimates = ", ".join(
             _estimate(estimate) for estimate in linked.estimates if estimate is not chosen
         )
         notes.append(
             f"unique in the population (sampling fraction "
             f"{percentage(linked.sampling_fraction)}): "
-            f"{_estimate(chosen)}; {others}"
+            f"{_estimate(chosen)}; {other_estimates}"
         )
     limits = [f"above {percent(limit)}" for limit in linked.thresholds]
     columns = ("adversary", "highest", "mean", *limits, "at highest", "unique")
@@ -212,7 +212,7 @@ def bins(sizes: Ints, k: int) -> tuple[Ints, list[str]]:
     """
     different = np.unique(sizes).astype(np.int64)
     largest = int(different[-1])
-    if len(different) <= _EACH:
+    if len(different) <= _MOST_SIZES:
         return different, [f"{size:,}" for size in different.tolist()]
     edges, power = {1, k}, 1
     while power <= largest:

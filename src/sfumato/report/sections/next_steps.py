@@ -76,14 +76,18 @@ def _free(report: Report) -> list[str]:
         columns = free.setdefault(threat.criteria, {}).setdefault(threat.adversary, [])
         columns += [threat.about] if threat.about is not None else []
     return [
-        f"The policy sets no bound for {_listed([_who(*group) for group in adversaries.items()])}; "
+        f"The policy sets no bound for {_listed(_adversary_words(adversaries))}; "
         f"criteria that would: {', '.join(criteria)}."
         for criteria, adversaries in free.items()
     ]
 
 
-def _who(adversary: str, columns: list[str]) -> str:
-    return f"{adversary} (about {', '.join(columns)})" if columns else adversary
+def _adversary_words(adversaries: dict[str, list[str]]) -> list[str]:
+    """Each adversary with the columns she learns about."""
+    return [
+        f"{adversary} (about {', '.join(columns)})" if columns else adversary
+        for adversary, columns in adversaries.items()
+    ]
 
 
 def _all(advice: Advice, report: Report) -> str:

@@ -10,7 +10,7 @@ from sfumato.numbers import percent
 from sfumato.release.release import Release
 from sfumato.report.document import Chart, Document, Gist, Section, Series, Sheet
 
-_SHOWN, _DRAWN = 12, 12  # groups, and values
+_LISTED, _DRAWN = 12, 12  # groups, and values
 
 
 def target_document(release: Release, target: FoundTarget) -> Document:
@@ -76,7 +76,7 @@ def _groups(release: Release, target: FoundTarget) -> Sheet:
         key=lambda group_counts: -group_counts[1],
     )
     rows = tuple(
-        (release.regions.name(group), many, people) for group, many, people in listed[:_SHOWN]
+        (release.regions.name(group), many, people) for group, many, people in listed[:_LISTED]
     )
     left = len(listed) - len(rows)
     notes = (f"{left:,} more groups fit",) if left else ()
@@ -92,9 +92,9 @@ def _values(target: FoundTarget) -> Sheet:
 
 
 def _chart(target: FoundTarget) -> tuple[Chart, ...]:
-    shown = target.beliefs[:_DRAWN]
-    names = [belief.value for belief in shown]
-    likely = shown[0]
+    beliefs = target.beliefs[:_DRAWN]
+    names = [belief.value for belief in beliefs]
+    likely = beliefs[0]
     return (
         Chart(
             f"Belief in her {target.attribute}, before and after",
@@ -102,8 +102,8 @@ def _chart(target: FoundTarget) -> tuple[Chart, ...]:
             "belief",
             str(target.attribute),
             (
-                Series("before: of everybody", [belief.before for belief in shown], names),
-                Series("after: of her, at most", [belief.most for belief in shown], names),
+                Series("before: of everybody", [belief.before for belief in beliefs], names),
+                Series("after: of her, at most", [belief.most for belief in beliefs], names),
             ),
             percent="x",
             name="target-beliefs",

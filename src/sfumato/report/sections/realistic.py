@@ -42,7 +42,7 @@ from sfumato.report.report import Evidence, Report
 
 # The observer: how much each group tells beyond what was known before, as bars. Private.
 
-_SHOWN, _DRAWN = 12, 6  # groups in the table and in charts, those that leak most
+_LISTED, _DRAWN = 12, 6  # groups in the table and in charts, those that leak most
 _DISTANCE, _BITS = "distribution leakage", "entropy leakage (bits)"
 
 
@@ -58,7 +58,7 @@ def observer_section(report: Report) -> Section | None:
         if not fine or observer.inapplicable(groups):
             continue
         leaked = leakage(groups, observer.expectation(groups))
-        worst = np.lexsort((-groups.sizes, -leaked.distribution))[:_SHOWN].tolist()
+        worst = np.lexsort((-groups.sizes, -leaked.distribution))[:_LISTED].tolist()
         title = f"{groups.attribute or 'The sensitive value'}, for {observer.name}"
         rows = tuple(
             (
@@ -91,8 +91,8 @@ def _asked(evidence: Evidence) -> list[tuple[Observer, Groups]]:
         (observer.name, groups.attribute): (observer, groups)
         for _, observer, groups in evidence.naming(Observer)
     }
-    usual = [(Observer(), groups) for groups in evidence.release.by_attribute.values()]
-    return list(named.values()) or usual
+    default = [(Observer(), groups) for groups in evidence.release.by_attribute.values()]
+    return list(named.values()) or default
 
 
 def _leakage_charts(title: str, about: str, sheet: Sheet) -> Iterator[Chart]:
@@ -146,9 +146,9 @@ def epsilon_chart(
     ]
     given = float(beliefs.adversary.stubbornness or inf)
     if sigma[0] <= given <= sigma[-1]:
-        hers = [float(beliefs.curves([given]).epsilon[0])]
+        at_given = [float(beliefs.curves([given]).epsilon[0])]
         star_label = "the adversary who is asked" if asked else "the adversary the policy names"
-        series.append(Series(star_label, [given], hers, mark="star"))
+        series.append(Series(star_label, [given], at_given, mark="star"))
     return Chart(
         title or "Smallest epsilon against stubbornness",
         "lines",
@@ -203,7 +203,7 @@ def belief_chart(
         )
     people = int(beliefs.groups.sizes[chosen])
     left = len(moved) - len(values)
-    others = f"; {left} further value{'s are' if left > 1 else ' is'} moved less" if left else ""
+    undrawn = f"; {left} further value{'s are' if left > 1 else ' is'} moved less" if left else ""
     return Chart(
         title or f"What she believes of a group of {people:,} people",
         "lines",
@@ -214,7 +214,7 @@ def belief_chart(
         percent="y",
         name=name,
         alt=f"The nearer two lines of a value, the less a row gives away. {'; '.join(words)}"
-        f"{others}.",
+        f"{undrawn}.",
     )
 
 
@@ -281,7 +281,7 @@ def realistic_section(report: Report) -> Section | None:
             key = f"{name}#{place}" if place > 1 else name
             figures += _required(report, adversary, criterion.limit, name, groups, key)
         if not of_attribute:
-            figures += _usual(name, groups)
+            figures += _default_charts(name, groups)
     if not figures:
         large = any(len(g.data) > _MOST_COUNTS for g in evidence.release.by_attribute.values())
         words = f"Curves are not drawn: more than {_MOST_COUNTS:,} counts."
@@ -317,7 +317,7 @@ def _required(
         yield belief_chart(beliefs, title=group, name=f"worst-beliefs/{key}")
 
 
-def _usual(name: str, groups: Groups) -> Iterator[Chart]:
+def _default_charts(name: str, groups: Groups) -> Iterator[Chart]:
     """Somebody who knows the table's distribution, and somebody with any opinion at all."""
     groups, people = told_once(groups), float(groups.reference.sum())
     series, sentences = [], []
@@ -451,7 +451,7 @@ def _groups(release: Release, beliefs: Beliefs, broken: Bools) -> Section:
     """The groups that move her farthest: what she believes there without a row and with it."""
     groups, epsilons = beliefs.groups, beliefs.epsilons
     rows = []
-    for group in np.lexsort((-groups.sizes, -epsilons))[:_SHOWN].tolist():
+    for group in np.lexsort((-groups.sizes, -epsilons))[:_LISTED].tolist():
         binding = beliefs.binding(group)
         value, before, after = "", None, None
         if binding is not None:

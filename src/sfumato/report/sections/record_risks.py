@@ -31,7 +31,7 @@ _READ = (
 
 
 _SHARE = "share of people"
-_TOLD = 3  # values that the terminal tells of somebody's rows
+_MOST_VALUES = 3  # values that the terminal tells of somebody's rows
 _SIZE = 3  # columns of special uniques in a report
 _MOST_COUNTED = 200_000_000  # descriptions by combinations, a second or so of counting
 
@@ -201,7 +201,7 @@ def _rows(known: object) -> str:
 
 def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
     """What somebody learns who knows so many rows of a person, one after another."""
-    whose: list[tuple[object, ...]] = []
+    fitting: list[tuple[object, ...]] = []
     values: list[tuple[object, ...]] = []
     for known in knows:
         reader = RowsReader(known)
@@ -215,7 +215,7 @@ def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
             )
         alone = Headcount(parts.people_where(parts.candidates == 1), at_most=parts.at_least)
         share = parts.most_of_a_group(attacks[0].by_row.sizes)
-        whose.append((str(known), int(parts.candidates.min()), str(alone), share))
+        fitting.append((str(known), int(parts.candidates.min()), str(alone), share))
         for threat in (row for attack in attacks for row in attack.threats()[1:]):
             change = threat.learns if threat.belief is None else str(threat.belief)
             people = None if threat.people is None else str(threat.people)
@@ -223,7 +223,7 @@ def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
             values.append((str(known), threat.about, way, change, people))
     fits = ("rows known", "people who fit, at least", "people alone", "most of a group's rows")
     learns = ("rows known", "about", "a value that is", "before → after", "people moved")
-    fits_sheet = Sheet(fits, tuple(whose), percent=fits[3:])
+    fits_sheet = Sheet(fits, tuple(fitting), percent=fits[3:])
     words = "Who fits has as many rows in each of the groups that the known rows lie in."
     sections = [Section("Whose rows are they?", words, (fits_sheet,))]
     if values:
@@ -235,17 +235,17 @@ def rows_document(release: Release, knows: Sequence[Knows]) -> Document:
         tuple(sections),
         facts={
             "knows": [str(knowledge) for knowledge in knows],
-            "fewest": [row[1] for row in whose],
+            "fewest": [row[1] for row in fitting],
         },
         private=OF_TABLE,
         gist=Gist(
             {
                 "Values": "; ".join(
                     f"knowing {_rows(row[0])}, {row[1]}, {row[2]}: {row[3]}"
-                    for row in values[:_TOLD]
+                    for row in values[:_MOST_VALUES]
                 ),
                 "Found": "; ".join(
-                    f"by {_rows(row[0])} {row[2]} people are alone" for row in whose
+                    f"by {_rows(row[0])} {row[2]} people are alone" for row in fitting
                 ),
             },
             fits_sheet,

@@ -20,12 +20,12 @@ from sfumato.criteria.base import Verdict
 from sfumato.numbers import percent
 from sfumato.report.document import OF_TABLE, Chart, Document, Gist, Section, Series, Sheet, number
 
-Who = Literal["attacker", "learner"]
+Party = Literal["attacker", "learner"]
 MOST_POINTS = 2_000
 _BIN = 0.25  # of log2 Ti
 
 
-def scatter(threat: RelativeThreat, role: Who, title: str = "") -> Chart:
+def scatter(threat: RelativeThreat, role: Party, title: str = "") -> Chart:
     """p_A against p_L of the true value, for people threatened under one of the two beliefs."""
     rows = threat.judged
     chosen = np.flatnonzero(_belief(threat, role).hit > 0)
@@ -51,7 +51,7 @@ def scatter(threat: RelativeThreat, role: Who, title: str = "") -> Chart:
     )
 
 
-def histogram(threat: RelativeThreat, role: Who, title: str = "") -> Chart:
+def histogram(threat: RelativeThreat, role: Party, title: str = "") -> Chart:
     """People by log2 Ti."""
     rows, belief = threat.judged, _belief(threat, role)
     chosen = (belief.hit > 0) & (rows.ti > 0)
@@ -114,7 +114,7 @@ def by_group(threat: RelativeThreat, title: str = "") -> Chart:
     )
 
 
-def _belief(threat: RelativeThreat, role: Who) -> Belief:
+def _belief(threat: RelativeThreat, role: Party) -> Belief:
     return threat.judged.attacker if role == "attacker" else threat.judged.learner
 
 
@@ -149,7 +149,7 @@ _GUESSES = (
     ("whoever says the commonest value", "baseline"),
 )
 _ROUNDED = 1e-12  # a difference of two shares that is none
-_WHOSE = {"people": "people's", "rows": "rows'"}
+_POSSESSIVE = {"people": "people's", "rows": "rows'"}
 _FURTHER = (
     ("what the attacker gets beyond the learner", "RGT"),
     ("how much of the population is taught (100%: all)", "RF"),
@@ -242,7 +242,7 @@ def _more(gained: float, threat: RelativeThreat) -> str:
     many = more if abs(gained) > _ROUNDED else "no more"
     if not threat.question.gain.is_default:
         return f"gain {many} of all there is"
-    return f"guess {many} of {_WHOSE[threat.counted]} values"
+    return f"guess {many} of {_POSSESSIVE[threat.counted]} values"
 
 
 def _status(threat: RelativeThreat) -> str:
@@ -391,22 +391,22 @@ def _how(threat: RelativeThreat) -> Section:
     words = ""
     if threat.diagnostics is not None:
         diagnostics = threat.diagnostics
-        ladder = diagnostics.tempering
-        runs = "chains" if ladder is None else "ensembles"
-        passes = "sweeps" if ladder is None else "iterations"
+        tempering = diagnostics.tempering
+        runs = "chains" if tempering is None else "ensembles"
+        passes = "sweeps" if tempering is None else "iterations"
         words = (
             f"{diagnostics.chains} {runs}, {diagnostics.sweeps:,} {passes} each, "
             f"{diagnostics.kept:,} draws kept; over {diagnostics.watched} people watched: R-hat at "
             f"most {diagnostics.rhat:.4f}, effective draws at "
             f"least {diagnostics.ess:,.0f}, Monte Carlo error at most {diagnostics.mcse:.2g}."
         )
-        if ladder is not None:
+        if tempering is not None:
             words += (
-                f" Each ensemble has {ladder.rungs} rungs down to the power "
-                f"{ladder.lowest_power:.2f}, of which neighbours exchange at least "
-                f"{ladder.exchanged:.0%} of the time, and made at least "
-                f"{min(ladder.round_trips):,} round trips between its ends; together they began "
-                f"with what {ladder.climbs} independent climbs from the lowest power came to."
+                f" Each ensemble has {tempering.rungs} rungs down to the power "
+                f"{tempering.lowest_power:.2f}, of which neighbours exchange at least "
+                f"{tempering.exchanged:.0%} of the time, and made at least "
+                f"{min(tempering.round_trips):,} round trips between its ends; together they began "
+                f"with what {tempering.climbs} independent climbs from the lowest power came to."
             )
         for name, share in (("Geweke", diagnostics.geweke), ("Weiss", diagnostics.weiss)):
             if share is not None:

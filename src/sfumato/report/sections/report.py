@@ -83,7 +83,7 @@ _REPLIES: dict[PolicyStatus, str] = {
     "violated": "No.",
     "could_not_judge": "Not as it stands: it is not shown safe.",
 }
-_WHO = "Who could learn what"
+_THREATS = "Who could learn what"
 Maker = Callable[[Report], Section | None]
 KEPT = "people kept"  # told as a share
 _READ = (
@@ -330,7 +330,7 @@ def _left(report: Report, decision: Decision) -> tuple[str, ...]:
     folded = [] if report.noisy else worst_first(report)
     sentences = [f"{row.question} {row.sentence}" for row in folded if row.unbounded]
     silent = decision.not_measured
-    left = _lines(sentences, "nothing that was measured", _WHO, _LINES - bool(silent))
+    left = _lines(sentences, "nothing that was measured", _THREATS, _LINES - bool(silent))
     return (*left, f"Not measured, so not shown safe: {', '.join(silent)}.") if silent else left
 
 

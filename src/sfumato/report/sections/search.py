@@ -50,15 +50,15 @@ def contest_section(report: Report) -> Section | None:
     contest = _contest(report)
     if contest is None:
         return None
-    other = contest.utility != "loss"
+    by_utility = contest.utility != "loss"
 
     def row(attempt: Attempt) -> tuple[object, ...]:
-        cost = (attempt.cost, attempt.loss) if other else (attempt.loss,)
+        cost = (attempt.cost, attempt.loss) if by_utility else (attempt.loss,)
         seconds = None if attempt.seconds is None else round(attempt.seconds, 1)
         sizes = attempt.groups, attempt.suppressed, seconds
         return attempt.anonymizer, *cost, *sizes, attempt.outcome, attempt.why
 
-    costs = (contest.utility, "loss") if other else ("loss",)
+    costs = (contest.utility, "loss") if by_utility else ("loss",)
     tried = "Every way that applies was tried within the time allowed"
     if contest.interrupted or contest.cut_short:
         tried = "Not every way that applies was tried to its end"
@@ -89,7 +89,7 @@ def contest_section(report: Report) -> Section | None:
 
 
 _RISK = "mean prosecutor risk (chance of being found)"
-_FOUND = (
+_RISK_MEANS = (
     "Risk is how likely a person's row is found by somebody who knows that she is in the release, "
     "on average."
 )
@@ -97,14 +97,14 @@ _FOUND = (
 
 def _contest_map(contest: BestFindings) -> tuple[Chart, ...]:
     """What each release that holds would have risked and cost."""
-    held = [
+    placed = [
         (number, attempt, (attempt.risk, attempt.cost))
         for number, attempt in enumerate(contest.attempts, start=1)
         if attempt.risk is not None and attempt.cost is not None and isfinite(attempt.cost)
     ]
-    if not held:
+    if not placed:
         return ()
-    front = pareto_front([place for _, _, place in held])
+    front = pareto_front([place for _, _, place in placed])
     points = [
         RiskPoint(
             place,
@@ -116,14 +116,14 @@ def _contest_map(contest: BestFindings) -> tuple[Chart, ...]:
             on_front,
             attempt is contest.winner,
         )
-        for (number, attempt, place), on_front in zip(held, front, strict=True)
+        for (number, attempt, place), on_front in zip(placed, front, strict=True)
     ]
     chart = risk_map(
         points,
         "What each way would have risked and cost",
         _RISK,
         contest.utility,
-        _FOUND,
+        _RISK_MEANS,
         chosen="the release that was chosen",
     )
     return (chart,)
@@ -267,7 +267,7 @@ def _lattice_map(
         "What each safe choice of levels risks and costs",
         _RISK,
         measure,
-        f"{_FOUND} The cheapest is chosen: every one here satisfies the policy.{more}",
+        f"{_RISK_MEANS} The cheapest is chosen: every one here satisfies the policy.{more}",
         chosen="the release that was chosen",
         name="map/lattice",
     )
@@ -276,7 +276,7 @@ def _lattice_map(
 
 def _picture(outcome: LatticeOutcome, chosen: NodeLevels) -> Chart:
     """Nodes by the sum of their levels, finest at the bottom, side by side in order."""
-    words = dict(_told(outcome))
+    words = dict(_node_words(outcome))
     rows: dict[int, list[NodeLevels]] = {}
     for levels in words:
         rows.setdefault(sum(levels), []).append(levels)
@@ -322,7 +322,7 @@ def _rank(finding: str) -> tuple[int, str]:
     return (order.index(finding) if finding in order else 2, finding)
 
 
-def _told(outcome: LatticeOutcome) -> Iterator[tuple[NodeLevels, str]]:
+def _node_words(outcome: LatticeOutcome) -> Iterator[tuple[NodeLevels, str]]:
     """Every node and what is known of it."""
     judged = {node.levels: node for node in outcome.nodes}
     doomed = [node.levels for node in outcome.nodes if node.outcome == "fails below too"]
@@ -331,9 +331,9 @@ def _told(outcome: LatticeOutcome) -> Iterator[tuple[NodeLevels, str]]:
         node = judged.get(levels)
         if node is not None:
             yield levels, SAFE if node.satisfied else f"fails {node.why}"
-        elif any(_finer(levels, other) for other in doomed):
+        elif any(_finer(levels, failing) for failing in doomed):
             yield levels, INFERRED_BAD
-        elif any(_finer(other, levels) for other in safe):
+        elif any(_finer(holding, levels) for holding in safe):
             yield levels, INFERRED_SAFE
         else:
             yield levels, OPEN

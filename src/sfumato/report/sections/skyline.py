@@ -18,7 +18,7 @@ from sfumato.report.document import OF_TABLE, Chart, Document, Gist, Section, Se
 from sfumato.report.report import Report, shows_all
 
 KINDS = ("facts about the target", "other people", "family members")  # the paper's l, k, m
-_SHOWN = 40  # points of a table; all are in the JSON
+_LISTED = 40  # points of a table; all are in the JSON
 _MOST_LOOKS = 1 << 25  # at stored counts, to tell how many people one fact more exposes
 _LONG = 1_000  # looks at a list
 _DRAWN = 6  # values of one chart
@@ -52,28 +52,28 @@ _OF_ROWS = (
     "the worse counts. In each group the other people are those with the most rows there, whoever "
     "they are elsewhere, so she is at most as sure as is told."
 )
-_WHOSE = "takes knowing whose rows they are"  # why a document is private
+_TAKES_OWNERS = "takes knowing whose rows they are"  # why a document is private
 
 
 def skyline_sheet(skyline: KnowledgeSkyline, release: Release | None = None) -> Sheet:
     """The maximal safe points, a row each; of a release, how many people one fact more exposes."""
-    shown = skyline.points[:_SHOWN]
-    rows = [tuple(_cell(skyline, axis, n) for axis, n in enumerate(point)) for point in shown]
+    points = skyline.points[:_LISTED]
+    rows = [tuple(_cell(skyline, axis, n) for axis, n in enumerate(point)) for point in points]
     columns: tuple[str, ...] = KINDS
     notes = [skyline.sentence]
-    if len(skyline.points) > _SHOWN:
-        notes.append(f"{len(skyline.points) - _SHOWN:,} more points are in the JSON")
+    if len(skyline.points) > _LISTED:
+        notes.append(f"{len(skyline.points) - _LISTED:,} more points are in the JSON")
     if release is None or not rows:
         return Sheet(columns, tuple(rows), notes=tuple(notes))
     groups = groups_of(release, skyline.attribute)
-    beyond = [
+    next_points = [
         (l + more[0], k + more[1], m + more[2])
-        for l, k, m in shown  # noqa: E741  # the paper's name
+        for l, k, m in points  # noqa: E741  # the paper's name
         for more in ((1, 0, 0), (0, 1, 0), (0, 0, 1))
     ]
     looks = int(groups.published_rows.sum()) if skyline.case == "rows" else len(groups.data)
-    if looks * len(beyond) * (_LONG if groups.linked else 1) <= _MOST_LOOKS:
-        exposed = _exposed_at(release, skyline, beyond)
+    if looks * len(next_points) * (_LONG if groups.linked else 1) <= _MOST_LOOKS:
+        exposed = _exposed_at(release, skyline, next_points)
         exposed_people = [
             people.number if not people.at_most else str(people) for people in exposed
         ]
@@ -106,11 +106,11 @@ def skyline_plane(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
         ((0, 1, 2), (1, 2, 0), (0, 2, 1)),
         key=lambda plane: sum(len(_staircase(skyline, *plane[:2])) for skyline in drawn),
     )
-    alike: dict[tuple[tuple[int, int], ...], list[KnowledgeSkyline]] = {}
+    by_staircase: dict[tuple[tuple[int, int], ...], list[KnowledgeSkyline]] = {}
     for skyline in drawn:
-        alike.setdefault(tuple(_staircase(skyline, across, up)), []).append(skyline)
+        by_staircase.setdefault(tuple(_staircase(skyline, across, up)), []).append(skyline)
     series, words = [], []
-    for corners, members in alike.items():
+    for corners, members in by_staircase.items():
         name, of_them = ", ".join(named(skyline) for skyline in members), members[0]
         line = [(corners[0][0], 0), *corners, (0, corners[-1][1])]  # from one axis to the other
         hover = [
@@ -171,7 +171,9 @@ def skyline_chart(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
                 [point[0] for point in skyline.points],
                 [point[1] for point in skyline.points],
                 z=[point[2] for point in skyline.points],
-                text=[f"{named(skyline)}: {_told(skyline, point)}" for point in skyline.points],
+                text=[
+                    f"{named(skyline)}: {_point_words(skyline, point)}" for point in skyline.points
+                ],
             )
             for skyline in drawn
         ),
@@ -179,7 +181,7 @@ def skyline_chart(skylines: Sequence[KnowledgeSkyline], title: str = "") -> Char
         name="skyline-in-space",
         alt="; ".join(
             f"{named(skyline)}: {len(skyline.points):,} point{'s' * (len(skyline.points) > 1)}, "
-            f"at most {_told(skyline, _largest(skyline))}"
+            f"at most {_point_words(skyline, _largest(skyline))}"
             for skyline in drawn
         )
         or "No point is safe, or all are.",
@@ -261,7 +263,7 @@ def skyline_document(
                 for grounding, people in zip(groundings, exposed, strict=True)
             ],
         },
-        private=OF_TABLE if shows_all(release) else _WHOSE if by_rows else "",
+        private=OF_TABLE if shows_all(release) else _TAKES_OWNERS if by_rows else "",
         gist=_gist(skylines, groundings, as_if),
     )
 
@@ -387,7 +389,7 @@ def _cell(skyline: KnowledgeSkyline, axis: int, number: int) -> object:
     return f"{number:,} or more" if name in skyline.cut and number == skyline.most else number
 
 
-def _told(skyline: KnowledgeSkyline, point: Sequence[int]) -> str:
+def _point_words(skyline: KnowledgeSkyline, point: Sequence[int]) -> str:
     return ", ".join(
         f"{_cell(skyline, axis, number)} {KINDS[axis]}" for axis, number in enumerate(point)
     )

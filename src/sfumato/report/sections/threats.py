@@ -97,8 +97,8 @@ def matrix(report: Report) -> list[ThreatRow]:
         rows += [_measured(report, threat, entry) for threat in own]
         if not own and not entry.of_rows_alone and (report.noisy or not entry.of_noise_alone):
             rows.append(_open(report, entry))
-    others = [threat for threat in report.every_threat if entry_of(threat.adversary) is None]
-    return rows + [_measured(report, threat, None) for threat in others]
+    uncatalogued = [threat for threat in report.every_threat if entry_of(threat.adversary) is None]
+    return rows + [_measured(report, threat, None) for threat in uncatalogued]
 
 
 @dataclass(frozen=True)
@@ -396,16 +396,16 @@ def _folded_sheets(report: Report) -> Iterator[Sheet]:
     if measured:
         yield Sheet(columns, measured, keys=2)
     known = {threat.name for threat in worst_first(report)}
-    others: dict[str, tuple[str, str, str]] = {}
+    unmeasured: dict[str, tuple[str, str, str]] = {}
     for row in matrix(report):
         entry = entry_of(row.adversary)
         name = row.adversary if entry is None else entry.name
         if row.belief is None and name not in known:
             question = name if entry is None else entry.question
-            others.setdefault(name, (question, name, row.learns))
-    if others:
+            unmeasured.setdefault(name, (question, name, row.learns))
+    if unmeasured:
         title = "Not measured, which is not to say safe"
-        yield Sheet(("asks", "known as", "why"), tuple(others.values()), title, keys=2)
+        yield Sheet(("asks", "known as", "why"), tuple(unmeasured.values()), title, keys=2)
 
 
 def _every_row(rows: Sequence[ThreatRow]) -> Sheet:
@@ -421,13 +421,13 @@ def brief_threats(report: Report) -> Section:
     rows = tuple(
         tuple(tell(row) for tell in columns) for row in matrix(report) if row.status == "measured"
     )
-    others: dict[str, list[str]] = {}
+    unmeasured: dict[str, list[str]] = {}
     for threat in report.every_threat:
         if threat.status != "measured":
             about = f" ({threat.about})" if threat.about else ""
-            others.setdefault(threat.learns, []).append(f"{threat.adversary}{about}")
+            unmeasured.setdefault(threat.learns, []).append(f"{threat.adversary}{about}")
     notes = [
-        f"{', '.join(dict.fromkeys(adversaries))}: {why}" for why, adversaries in others.items()
+        f"{', '.join(dict.fromkeys(adversaries))}: {why}" for why, adversaries in unmeasured.items()
     ]
     headings = tuple(BRIEF_COLUMNS)
     sheet = Sheet(

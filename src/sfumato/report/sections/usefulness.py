@@ -40,7 +40,7 @@ class Worth:
 
     columns: int
     hidden: tuple[str, ...]
-    alike: tuple[str, ...]
+    one_label: tuple[str, ...]
     loss: float | None
     noise: float | None = None
     a_cell: float = 0.0
@@ -48,24 +48,24 @@ class Worth:
     @property
     def little(self) -> bool:
         much = self.noise is not None or (self.loss is not None and self.loss > MUCH)
-        return bool(self.hidden or self.alike) or much
+        return bool(self.hidden or self.one_label) or much
 
     @property
     def gone(self) -> Literal["", "most", "all"]:
         """Whether most of the detail is gone, or all of it: then a promise kept is worth little."""
-        same = len(self.hidden) + len(self.alike)
-        if (same and same == self.columns) or (self.loss or 0.0) >= ALL:
+        constant = len(self.hidden) + len(self.one_label)
+        if (constant and constant == self.columns) or (self.loss or 0.0) >= ALL:
             return "all"
         if self.noise is not None:
             return "most"
-        return "most" if max(self.loss or 0.0, same / max(self.columns, 1)) > MUCH else ""
+        return "most" if max(self.loss or 0.0, constant / max(self.columns, 1)) > MUCH else ""
 
     def __str__(self) -> str:
         """What is left, in words; empty where there is nothing to warn of."""
         if not self.little:
             return ""
         parts = []
-        for names, shown_cell in ((self.hidden, "*"), (self.alike, "the same")):
+        for names, shown_cell in ((self.hidden, "*"), (self.one_label, "the same")):
             if names:
                 be = "is" if len(names) == 1 else "are"
                 parts.append(
@@ -93,8 +93,8 @@ def worth_of(report: Report) -> Worth:
         moved, a_cell = noise_of(release)
         drowned = moved if moved is not None and moved > a_cell else None
         return Worth(len(release.schema.quasi), (), (), None, drowned, a_cell)
-    hidden, alike = _told_nothing(release)
-    return Worth(len(release.schema.quasi), hidden, alike, loss)
+    hidden, one_label = _told_nothing(release)
+    return Worth(len(release.schema.quasi), hidden, one_label, loss)
 
 
 def detail_gone(report: Report) -> float | None:
@@ -122,7 +122,7 @@ def _told_nothing(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if release.placement is not None:  # what was the same for everybody before is nobody's loss
         quasi = release.placement.table.counts.quasi
         several = {domain.name for domain in quasi if len(domain) > 1}
-    hidden, alike = [], []
+    hidden, one_label = [], []
     for column, parts, codes in zip(regions.columns, regions.parts, regions.codes, strict=True):
         if np.ptp(codes) or (several is not None and column not in several):
             continue
@@ -130,8 +130,8 @@ def _told_nothing(release: Release) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if isinstance(only, Anything):
             hidden.append(column)
         elif several is not None:
-            alike.append(column)
-    return tuple(hidden), tuple(alike)
+            one_label.append(column)
+    return tuple(hidden), tuple(one_label)
 
 
 def closing_words(report: Report) -> list[str]:

@@ -100,14 +100,14 @@ def coarsened(release: Release, column: str, step: Step) -> Release:
     )
 
 
-def _levels(release: Release, column: str, parts: Sequence[Region], shown: Ints) -> Levels | None:
+def _levels(release: Release, column: str, parts: Sequence[Region], used: Ints) -> Levels | None:
     """The column's hierarchy over its own domain, or over the values its labels stand for."""
     source = release.counted_from
     known = None if source is None else source.table.levels.get(column)
     if known is not None:
         return known
     values: set[Value] = set()
-    for code in shown:
+    for code in used:
         values |= set(_ends(parts[code]))
     try:
         return release.schema.hierarchy(column).bind(_domain(column, values))
@@ -129,7 +129,7 @@ def _domain(column: str, values: set[Value]) -> Domain:
     return Domain(column, kind, (*sorted(present), *missing))
 
 
-def _parents(levels: Levels, level: int, parts: Sequence[Region], shown: Ints) -> Codes | None:
+def _parents(levels: Levels, level: int, parts: Sequence[Region], used: Ints) -> Codes | None:
     """The label of a level that each part lies in; None if some part lies in two."""
     coarser = levels[level]
     if isinstance(parts, Singletons) and len(parts) == len(levels.domain):
@@ -143,7 +143,7 @@ def _parents(levels: Levels, level: int, parts: Sequence[Region], shown: Ints) -
     whole = next(
         (at for at, region in enumerate(coarser.regions) if isinstance(region, Anything)), None
     )
-    for code in shown:
+    for code in used:
         ends = [levels.domain.code(value) for value in _ends(parts[code])]
         inside = {int(coarser.codes[end]) for end in ends if end is not None}
         if not ends and whole is not None:
@@ -198,16 +198,22 @@ def advise(
     """Suggestions for a release that was judged by these criteria."""
     judged = list(zip(criteria, verdicts, strict=True))
     # What could not be judged is not mended by any of this; what takes long is not tried.
-    applicable = [one for one, verdict in judged if verdict.status in _JUDGED and not _late(one)]
+    applicable = [
+        criterion
+        for criterion, verdict in judged
+        if verdict.status in _JUDGED and not _late(criterion)
+    ]
     violated = any(verdict.status == "violated" for verdict in verdicts)
     bounds = tuple(
-        bound for one, verdict in judged if (bound := tightest(one, verdict, release)) is not None
+        bound
+        for criterion, verdict in judged
+        if (bound := tightest(criterion, verdict, release)) is not None
     )
     if not violated:
         return Advice(Trouble(0, 0, ()), bounds=bounds)
     now, bad = trouble(release, applicable)
     late = tuple(dict.fromkeys(criterion.name for criterion in criteria if _late(criterion)))
-    unjudged = (one.name for one, verdict in judged if verdict.status not in _JUDGED)
+    unjudged = (criterion.name for criterion, verdict in judged if verdict.status not in _JUDGED)
     untried = tuple(dict.fromkeys((*late, *unjudged)))
     silent = [f"{name} is judged on finished releases and was not tried here" for name in late]
     if now.holds:  # what is violated was not tried: no change is known to mend it
@@ -234,7 +240,7 @@ def advise(
     else:
         allowed = suppress.allowed or 0 if suppress is not None else 0
         tried = _tried(release, applicable)
-        coarsen = tuple(one for one, _ in tried)
+        coarsen = tuple(coarser for coarser, _ in tried)
         steps = _steps(tried, applicable, allowed, now)
     return Advice(now, coarsen, steps, suppress, bounds, untried, tuple(silent))
 
@@ -292,7 +298,7 @@ def _without(release: Release, bad: Bools) -> Release:
     kept = np.flatnonzero(~bad)
     return replace(
         release,
-        counted_groups={name: one.take(kept) for name, one in release.by_attribute.items()},
+        counted_groups={name: groups.take(kept) for name, groups in release.by_attribute.items()},
         regions=release.regions.take(kept),
         population=None if release.population is None else release.population[kept],
         suppressed=release.suppressed + release.groups.people(bad),
@@ -346,14 +352,14 @@ def _one_step(release: Release, column: str, criteria: Sequence[Criterion]) -> T
     return CoarserColumn(column, how, step.label, len(wider.groups), left), wider
 
 
-def _buys(one: CoarserColumn, now: Trouble) -> bool:
+def _buys(coarser: CoarserColumn, now: Trouble) -> bool:
     """Whether it mends anything at all; a step that buys nothing is none to begin with."""
-    return (one.left.people, len(one.left.failing)) < (now.people, len(now.failing))
+    return (coarser.left.people, len(coarser.left.failing)) < (now.people, len(now.failing))
 
 
-def _remaining(one: CoarserColumn) -> tuple[bool, int, int, int]:
+def _remaining(coarser: CoarserColumn) -> tuple[bool, int, int, int]:
     """What is left to mend; of equals the one that keeps more groups."""
-    return not one.left.holds, one.left.people, len(one.left.failing), -one.groups
+    return not coarser.left.holds, coarser.left.people, len(coarser.left.failing), -coarser.groups
 
 
 def _steps(
@@ -368,7 +374,7 @@ def _steps(
             steps.append(best)
         else:
             way = _farther(tried, criteria, before)
-            steps += [one for one, _ in way]
+            steps += [coarser for coarser, _ in way]
             best, release = way[-1]
             now = best.left
         if best.left.holds or 0 < best.left.people <= allowed:

@@ -71,11 +71,11 @@ def _made(task: Task, maker: Anonymizer) -> Release:
 
 def check_limits(release: Release) -> Release:
     """The last word before a release is returned: its limits are kept, however it was found."""
-    for found in limit_findings(release):
-        if found.broken:
+    for finding in limit_findings(release):
+        if finding.broken:
             raise NoSafeRelease(
-                f"no release keeps the limits of column {found.column!r} ({found.allowed}): "
-                f"{found.broken}"
+                f"no release keeps the limits of column {finding.column!r} ({finding.allowed}): "
+                f"{finding.broken}"
             )
     return release
 
@@ -87,9 +87,9 @@ def _limits_to_give(task: Task, maker: Anonymizer) -> str:
 
     def helps(dropped: Sequence[str]) -> bool:
         table = without_limits(task.table, dropped)
-        for each in makers:
+        for maker in makers:
             try:
-                check_limits(_made(replace(task, table=table), each))
+                check_limits(_made(replace(task, table=table), maker))
             except SfumatoError:
                 continue
             return True
@@ -117,11 +117,16 @@ def check_rules(release: Release, policy: Policy) -> None:
     if policy.profile is None:
         return
     criteria = tuple(policy.require)
-    held = tuple(Verdict(one.name, "holds", None, one.required) for one in criteria)  # just judged
-    judged = JudgedRelease(release, criteria, held, Linker().attack(release))
+    # They were judged just now.
+    verdicts = tuple(
+        Verdict(criterion.name, "holds", None, criterion.required) for criterion in criteria
+    )
+    judged = JudgedRelease(release, criteria, verdicts, Linker().attack(release))
     against = policy.profile.judge(judged).having("violated")
     if against:
-        reasons = "; ".join(f"{one.name} {one.statement}: {one.reason}" for one in against)
+        reasons = "; ".join(
+            f"{paragraph.name} {paragraph.statement}: {paragraph.reason}" for paragraph in against
+        )
         raise NoSafeRelease(
             f"no release was made that {policy.profile.name} allows: {reasons}; take these columns "
             "out, or limit how fine they are published ([schema.limits])"

@@ -59,7 +59,7 @@ def as_read(release: Release) -> Release:
     alone = {}
     for name, groups in release.by_attribute.items():
         declared = name in release.schema.domains
-        alone[name] = groups.unreferenced() if declared else _shown(groups)
+        alone[name] = groups.unreferenced() if declared else _by_present_values(groups)
     by_row = None if release.by_row is None else as_read(release.by_row)
     return replace(release, counted_groups=alone, population=None, by_row=by_row)
 
@@ -83,7 +83,7 @@ def _knows_whose(release: Release) -> bool:
     return release.groups.beside.unlinked is not None and not release.groups.owners_unknown
 
 
-def _shown(groups: Groups) -> Groups:
+def _by_present_values(groups: Groups) -> Groups:
     """Groups by the values somebody in them has."""
     present = np.unique(groups.indices)
     if len(present) == groups.width:
@@ -195,7 +195,9 @@ def audit(
     threats = _threats(release, seen, criteria, linked)
     if register is not None and not any(threat.adversary == PRESENCE for threat in threats):
         threats += PresenceSeeker(register).attack(release).threats()
-    threats = _covered(weak_to_strong(threats) + _found([*attacks, *verdicts]), judged, release)
+    threats = _covered(
+        weak_to_strong(threats) + _threats_of([*attacks, *verdicts]), judged, release
+    )
     texts = texts_of(release)
     besides = (*_strays(release.stray), *_limits(release, given), *_texts(texts, release))
     rules = None
@@ -260,18 +262,18 @@ class Audited:
     def advice(self) -> Advice:
         """What could be done about it."""
         criteria = [criterion for criterion, _ in self.judged]
-        return advise(self.release, criteria, [found for _, found in self.judged], self.policy)
+        return advise(self.release, criteria, [verdict for _, verdict in self.judged], self.policy)
 
     def as_published(self) -> Report:
         """The release as anybody reads it, and by what anybody can measure on it."""
         seen = as_handed_out(self.release)
         criteria = tuple(criterion for criterion, _ in self.judged)
-        open_to_all = [one for one in criteria if not one.stays_private(seen)]
+        open_to_all = [criterion for criterion in criteria if not criterion.stays_private(seen)]
         linked = Linker(thresholds=(self.threshold,)).attack(seen)
         linked = replace(linked, households=None)  # who lives together is not published
-        judged = [(one, _by_anybody(one, seen, None)) for one in open_to_all]
+        judged = [(criterion, _by_anybody(criterion, seen, None)) for criterion in open_to_all]
         threats = _covered(_threats(seen, seen, open_to_all, linked), judged, seen)
-        threats = [one for one in threats if not knows_owners(one, seen)]
+        threats = [threat for threat in threats if not knows_owners(threat, seen)]
         asked = seen, seen, tuple(judged), tuple(threats), self.policy, self.threshold
         again = Audited(*asked, for_anybody=True)
         return Report(
@@ -335,13 +337,13 @@ def _limits(release: Release, policy: Policy | None) -> tuple[Verdict, ...]:
     return tuple(
         Verdict(
             "limits",
-            "cannot_judge" if one.unclear else "violated" if one.broken else "holds",
+            "cannot_judge" if finding.unclear else "violated" if finding.broken else "holds",
             None,
-            one.allowed,
-            attribute=one.column,
-            note=one.broken,
+            finding.allowed,
+            attribute=finding.column,
+            note=finding.broken,
         )
-        for one in limit_findings(release, schema)
+        for finding in limit_findings(release, schema)
     )
 
 
@@ -437,7 +439,7 @@ def _named(threats: Iterable[Threat]) -> set[tuple[str, str]]:
     return {(threat.adversary, threat.about or "") for threat in threats}
 
 
-def _found(results: Sequence[Attack | Verdict]) -> list[Threat]:
+def _threats_of(results: Sequence[Attack | Verdict]) -> list[Threat]:
     """What the adversaries learnt that were run before, or to judge a criterion; each told once."""
     threats: list[Threat] = []
     for result in results:
@@ -445,7 +447,7 @@ def _found(results: Sequence[Attack | Verdict]) -> list[Threat]:
     return list(dict.fromkeys(threats))
 
 
-def _covered(found: Sequence[Threat], judged: Sequence[Judged], release: Release) -> list[Threat]:
+def _covered(threats: Sequence[Threat], judged: Sequence[Judged], release: Release) -> list[Threat]:
     """Threats with the criteria that bound them: that judge this adversary and this column."""
     return [
         replace(
@@ -459,7 +461,7 @@ def _covered(found: Sequence[Threat], judged: Sequence[Judged], release: Release
                 )
             ),
         )
-        for threat in found
+        for threat in threats
     ]
 
 
@@ -473,5 +475,7 @@ def _judges(criterion: Criterion, verdict: Verdict, threat: Threat, release: Rel
         return False
     if release.by_row is not None and not (threat.of_row or criterion.judges_lists):
         return False  # what somebody has in any of her rows is more than what one of them shows
-    about = (one for one in groups_about(criterion, release) if one.attribute == threat.about)
+    about = (
+        groups for groups in groups_about(criterion, release) if groups.attribute == threat.about
+    )
     return not any(criterion.undefined(groups) for groups in about)

@@ -78,7 +78,10 @@ def characterize(
     person, private.
     """
     checked = parse_prior(prior, CHARACTERIZE)
-    wanted = {*(columns or ()), *(name for one in named_targets(targets) or () for name in one)}
+    wanted = {
+        *(columns or ()),
+        *(name for members in named_targets(targets) or () for name in members),
+    }
     if targets == OTHERS and isinstance(subject, Table):
         wanted |= set(subject.schema.keep)
     coded = coded_columns(subject, wanted)
@@ -127,18 +130,18 @@ def _with_joints(
     coded: CodedColumns, columns: Set, targets: Sequence[LeakageTarget]
 ) -> tuple[Marginal | StoredMarginal | OwnedMarginal, Naming]:
     """The columns that are needed, and one more for each joint target."""
-    needed = tuple(sorted({*columns, *(place for one in targets for place in one.members)}))
+    needed = tuple(sorted({*columns, *(place for target in targets for place in target.members)}))
     base = coded.base.among(needed)
     names, labels = list(coded.names), list(coded.labels)
     for target in targets:
         if len(target.members) > 1:
             base, codes = base.with_joint(target.column, target.members)
-            shown = [
+            texts_of_members = [
                 [coded.labels[place][code] for code in row]
                 for place, row in zip(target.members, codes.tolist(), strict=True)
             ]
             names.append(target.name)
-            labels.append([BETWEEN.join(texts) for texts in zip(*shown, strict=True)])
+            labels.append([BETWEEN.join(texts) for texts in zip(*texts_of_members, strict=True)])
     return base, Naming(tuple(names), tuple(labels))
 
 
@@ -169,10 +172,10 @@ class _Run:
         return tuple(
             sorted(
                 findings,
-                key=lambda one: (
-                    aims[one.target],
-                    len(one.columns),
-                    [order[name] for name in one.columns],
+                key=lambda finding: (
+                    aims[finding.target],
+                    len(finding.columns),
+                    [order[name] for name in finding.columns],
                 ),
             )
         )
@@ -196,17 +199,17 @@ class _Run:
 
 def _ranked_classes(measured: MeasuredClasses, naming: Naming) -> tuple[RankedClass, ...]:
     """The classes that leak most; of equal ones those with most people first."""
-    told, people = measured.leakage, measured.people
+    leakage, people = measured.leakage, measured.people
     many = min(_RANKED, len(people))
-    first = np.argpartition(-told.distribution, many - 1)[:many]
-    order = first[np.lexsort((-people[first], -told.distribution[first]))]
+    first = np.argpartition(-leakage.distribution, many - 1)[:many]
+    order = first[np.lexsort((-people[first], -leakage.distribution[first]))]
     return tuple(
         RankedClass(
             class_cells(measured, group, naming),
             round(float(people[group])),
-            float(told.distribution[group]),
-            float(told.entropy[group]),
-            int(told.ruled_out[group]),
+            float(leakage.distribution[group]),
+            float(leakage.entropy[group]),
+            int(leakage.ruled_out[group]),
         )
         for group in order.tolist()
     )

@@ -74,8 +74,8 @@ def of_table(table: Table, wanted: Collection[str]) -> CodedColumns:
     kept = tuple(name for name in schema.keep if name in wanted)
     counted = table.counts
     if kept:
-        others = tuple(name for name in schema.keep if name not in kept)
-        wider = replace(schema, sensitive=(*schema.sensitive, *kept), keep=others)
+        kept_still = tuple(name for name in schema.keep if name not in kept)
+        wider = replace(schema, sensitive=(*schema.sensitive, *kept), keep=kept_still)
         counted = scan(table.engine, table.source, wider)
     counts: TableCounts = counted
     labels: list[Labels] = [domain.labels for domain in counts.quasi]
@@ -157,8 +157,8 @@ def marginal(rows: Sequence[Codes], labels: Sequence[Labels], n: People) -> Marg
 
 def _owned(rows: Sequence[Codes], labels: Sequence[Labels], owner: Codes) -> OwnedMarginal:
     """Rows one by one, each with whose it is."""
-    ones = np.ones(len(owner), dtype=np.int64)
-    return OwnedMarginal.of(marginal(rows, labels, ones), owner)
+    people = np.ones(len(owner), dtype=np.int64)
+    return OwnedMarginal.of(marginal(rows, labels, people), owner)
 
 
 def _several_rows(schema: Schema) -> tuple[str, ...]:
@@ -202,7 +202,7 @@ class _Texts(Sequence[str]):
         return self._parts[place].text
 
 
-class _Some(Sequence[str]):
+class _ChosenLabels(Sequence[str]):
     """Some of a column's labels, by their places."""
 
     def __init__(self, labels: Labels, places: Ints) -> None:
@@ -340,7 +340,7 @@ def _ground(
 ) -> CodedColumns:
     """The published people by the values that are published, each column's coded anew."""
     used, coded = zip(*(np.unique(row, return_inverse=True) for row in rows), strict=True)
-    kept = [_Some(label, places) for label, places in zip(labels, used, strict=True)]
+    kept = [_ChosenLabels(label, places) for label, places in zip(labels, used, strict=True)]
     source = release.counted_from
     values_of = {
         name: groups if groups.beside.unlinked is None else groups.beside.unlinked.by_row

@@ -33,7 +33,7 @@ from sfumato.workflow.coded_columns import Labels
 from sfumato.workflow.combinations import CombinationPlan, LeakageTarget
 from sfumato.workflow.observed_classes import MeasuredClasses, TargetPriors, measure
 
-_SHOWN = 50  # classes a chart can show
+_DRAWN = 50  # classes a chart can show
 _TIE = 1e-12  # leakages that differ by rounding alone
 
 
@@ -54,7 +54,7 @@ def finding(measured: MeasuredClasses, naming: Naming) -> CombinationFinding:
     # Classes per value; where there is one class, being in it says nothing.
     several = len(people) > 1
     per_value = np.bincount(measured.counted.values) if several else np.zeros(0, np.int64)
-    highest = np.sort(np.partition(distribution, -min(_SHOWN, len(people)))[-_SHOWN:])[::-1]
+    highest = np.sort(np.partition(distribution, -min(_DRAWN, len(people)))[-_DRAWN:])[::-1]
     return CombinationFinding(
         columns=tuple(naming.names[column] for column in measured.counted.columns),
         target=measured.target.name,
@@ -150,8 +150,8 @@ class LargestLeakage:
     def __init__(self, base: Marginal, plan: CombinationPlan) -> None:
         self._base, self._targets = base, plan.targets
         asked = {
-            tuple(column for column in one if column != target.column)
-            for one, targets in plan.asked.items()
+            tuple(column for column in combination if column != target.column)
+            for combination, targets in plan.asked.items()
             for target in targets
         }
         self._combinations = sorted(asked, key=lambda columns: (len(columns), columns))
@@ -204,13 +204,13 @@ def contributions(findings: Sequence[CombinationFinding]) -> tuple[Contribution,
     by_set = {(finding.target, frozenset(finding.columns)): finding for finding in findings}
     contributed = []
     for target in dict.fromkeys(finding.target for finding in findings):
-        mine = [finding for finding in findings if finding.target == target]
-        columns = dict.fromkeys(column for finding in mine for column in finding.columns)
+        about_target = [finding for finding in findings if finding.target == target]
+        columns = dict.fromkeys(column for finding in about_target for column in finding.columns)
         by_column = []
         for column in columns:
             pairs = [
                 (finding, by_set[target, frozenset(finding.columns) - {column}])
-                for finding in mine
+                for finding in about_target
                 if column in finding.columns
                 and (target, frozenset(finding.columns) - {column}) in by_set
             ]
@@ -224,7 +224,13 @@ def contributions(findings: Sequence[CombinationFinding]) -> tuple[Contribution,
                     _mean([with_.unique - without.unique for with_, without in pairs]),
                 )
             )
-        by_column.sort(key=lambda one: (-(one.adds or 0.0), -(one.alone or 0.0), one.column))
+        by_column.sort(
+            key=lambda contribution: (
+                -(contribution.adds or 0.0),
+                -(contribution.alone or 0.0),
+                contribution.column,
+            )
+        )
         contributed += by_column
     return tuple(contributed)
 
@@ -249,11 +255,14 @@ def coarsenings(
     """
     steps = []
     for target in targets:
-        mine = [finding for finding in findings if finding.target == target.name]
-        if not mine:
+        about_target = [finding for finding in findings if finding.target == target.name]
+        if not about_target:
             continue
-        worst = max(mine, key=lambda one: (one.distribution.weighted, one.distribution.largest))
-        by_set = {frozenset(finding.columns): finding for finding in mine}
+        worst = max(
+            about_target,
+            key=lambda finding: (finding.distribution.weighted, finding.distribution.largest),
+        )
+        by_set = {frozenset(finding.columns): finding for finding in about_target}
         tried = [
             _step(worst, column, base, levels.get(column), target, priors, naming)
             or _dropped(worst, column, by_set)
@@ -261,11 +270,11 @@ def coarsenings(
         ]
         kept = [finding for finding in tried if finding is not None]
         kept.sort(
-            key=lambda one: (
-                one.dropped,
-                one.after.distribution.weighted,
-                one.after.unique,
-                one.column,
+            key=lambda coarsening: (
+                coarsening.dropped,
+                coarsening.after.distribution.weighted,
+                coarsening.after.unique,
+                coarsening.column,
             )
         )
         steps += kept

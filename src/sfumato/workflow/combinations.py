@@ -82,7 +82,7 @@ def choose_targets(
                 f"{coded.label} has no sensitive column; name targets, or '*' for every column"
             )
         explicit = False
-    found: list[LeakageTarget] = []
+    chosen_targets: list[LeakageTarget] = []
     joints = len(coded.names)
     for members in named:
         places = tuple(coded.place(name) for name in members)
@@ -95,8 +95,8 @@ def choose_targets(
         column = places[0]
         if len(places) > 1:
             column, joints = joints, joints + 1
-        found.append(LeakageTarget(places, column, BETWEEN.join(members)))
-    return found
+        chosen_targets.append(LeakageTarget(places, column, BETWEEN.join(members)))
+    return chosen_targets
 
 
 def plan(

@@ -225,8 +225,8 @@ def _names(configured: object) -> list[str]:
 def _parameters(configured: object) -> list[str]:
     """What it takes; which columns it is about is none of that."""
     own = [f.name for f in fields(configured) if f.init and f.name not in _ABOUT]  # type: ignore[arg-type]
-    her = getattr(configured, ADVERSARY, None)
-    return [*own, *_parameters(her)] if isinstance(her, RealisticAdversary) else own
+    adversary = getattr(configured, ADVERSARY, None)
+    return [*own, *_parameters(adversary)] if isinstance(adversary, RealisticAdversary) else own
 
 
 def _sweepable(require: Sequence[Criterion], kinds: Sequence[type[Anonymizer]]) -> list[str]:
@@ -238,7 +238,9 @@ def _is_dotted(name: str, require: Sequence[Criterion], kinds: Sequence[type[Ano
     place, _, field = name.rpartition(".")
     if place == ANONYMIZER:
         return any(field in _names(kind) for kind in kinds)
-    return any(place in places and field in _names(one) for one, places in _placed(require))
+    return any(
+        place in places and field in _names(criterion) for criterion, places in _placed(require)
+    )
 
 
 def _placed(require: Sequence[Criterion]) -> Iterator[tuple[Criterion, tuple[str, ...]]]:
@@ -313,22 +315,22 @@ def _anonymizer(
 
 def _set(configured: Configured, meant: Mapping[str, Any]) -> Configured:
     own = {f.name for f in fields(configured)}
-    mine = {name: value for name, value in meant.items() if name in own}
-    for name, value in mine.items():
+    own_values = {name: value for name, value in meant.items() if name in own}
+    for name, value in own_values.items():
         _check_truth(configured.name, name, getattr(configured, name), value)
-    changed = replace(configured, **mine) if mine else configured
-    hers = {name: value for name, value in meant.items() if name not in own}
+    changed = replace(configured, **own_values) if own_values else configured
+    inner_values = {name: value for name, value in meant.items() if name not in own}
     if isinstance(changed, OfPoints):
-        return changed.at(hers) if hers else changed
-    if not hers:
+        return changed.at(inner_values) if inner_values else changed
+    if not inner_values:
         return changed
-    return replace(changed, **{ADVERSARY: _set(getattr(changed, ADVERSARY), hers)})
+    return replace(changed, **{ADVERSARY: _set(getattr(changed, ADVERSARY), inner_values)})
 
 
-def _check_truth(what: str, name: str, current: object, value: object) -> None:
+def _check_truth(kind: str, name: str, current: object, value: object) -> None:
     """A switch takes true and false only; Python would take 'no' for a yes."""
     if isinstance(current, bool) and not isinstance(value, bool):
-        raise PolicyError(f"{what}: {name} = {value!r} is not allowed; it must be true or false")
+        raise PolicyError(f"{kind}: {name} = {value!r} is not allowed; it must be true or false")
 
 
 def _check_share(policy: Policy, value: Any) -> None:
@@ -337,7 +339,7 @@ def _check_share(policy: Policy, value: Any) -> None:
     replace(policy, suppression=share)
 
 
-USUAL = ("loss", "discernibility", "query-error")
+DEFAULT_UTILITIES = ("loss", "discernibility", "query-error")
 
 
 def compare(
@@ -365,8 +367,8 @@ def compare(
         measures = (policy.measure(table), *measures)
     outcomes, notes, refused = [], dict.fromkeys(planned.notes), []
     if utilities is None:
-        left_out = [one.name for one in measures if not one.measures(table.counts)]
-        measures = tuple(one for one in measures if one.measures(table.counts))
+        left_out = [measure.name for measure in measures if not measure.measures(table.counts)]
+        measures = tuple(measure for measure in measures if measure.measures(table.counts))
         if left_out:
             notes[f"not measured on a table larger than memory: {', '.join(left_out)}"] = None
     with Ticker("comparing releases", len(planned.points)) as ticker:
@@ -417,7 +419,7 @@ def choose_utilities(
     policy: Policy, names: Sequence[str] | None = None, seed: int = 0
 ) -> tuple[Utility, ...]:
     """The measures, each once for all releases: they remember what they know of the table."""
-    chosen = dict.fromkeys(names or (policy.utility, *USUAL))
+    chosen = dict.fromkeys(names or (policy.utility, *DEFAULT_UTILITIES))
     utilities = []
     for name in chosen:
         measure: Any = utility_named(name)

@@ -88,8 +88,14 @@ class NodeMap:
         for name in (first, second):
             if name not in self.satisfying:
                 raise InputError(f"{name!r} was not judged; {did_you_mean(name, self.satisfying)}")
-        mine, other = self.satisfying[first], self.satisfying[second]
-        return Containment(first, second, mine & other, mine - other, other - mine)
+        first_nodes, second_nodes = self.satisfying[first], self.satisfying[second]
+        return Containment(
+            first,
+            second,
+            first_nodes & second_nodes,
+            first_nodes - second_nodes,
+            second_nodes - first_nodes,
+        )
 
     def pairs(self) -> tuple[Containment, ...]:
         """Every two policies, in the order given."""
@@ -112,15 +118,15 @@ def compare_nodes(
         policy = _policy(given)
         judges[name] = Judge(Task(table, tuple(policy.require), suppression=policy.suppression))
     any_of_them = next(iter(judges.values()))
-    found: dict[str, set[NodeLevels]] = {name: set() for name in judges}
+    nodes_allowed: dict[str, set[NodeLevels]] = {name: set() for name in judges}
     with Ticker("judging nodes", prod(any_of_them.heights)) as ticker:
         for node in every_node(any_of_them):
             for name, judge in judges.items():
                 if judge.judge(node).satisfied:
-                    found[name].add(node.levels)
+                    nodes_allowed[name].add(node.levels)
             ticker.add(1)
     columns = tuple(level.domain.name for level in any_of_them.levels)
-    satisfying = {name: frozenset(nodes) for name, nodes in found.items()}
+    satisfying = {name: frozenset(nodes) for name, nodes in nodes_allowed.items()}
     return NodeMap(columns, any_of_them.heights, satisfying)
 
 

@@ -80,10 +80,10 @@ class PointFile:
         expect("table", table, Table, "a Table, as sf.read makes one")
         expect("policy", policy, Policy, "a Policy")
         made_of, points = self.content["made_of"], self.content["points"]
-        for what, fingerprint in (("table", table.fingerprint), ("policy", policy.fingerprint)):
-            if made_of.get(what) != fingerprint:
+        for subject, fingerprint in (("table", table.fingerprint), ("policy", policy.fingerprint)):
+            if made_of.get(subject) != fingerprint:
                 raise InputError(
-                    f"{self.path} was made of another {what}; give the one it was made of, or "
+                    f"{self.path} was made of another {subject}; give the one it was made of, or "
                     "compare again"
                 )
         if not 1 <= self.number <= len(points):
@@ -130,7 +130,9 @@ class PointFile:
             if "settings" in point:
                 planned = plan_sweep(policy, _sweep(self.content["sweep"]))
                 swept = planned.points[self.number - 1]
-                if len(planned.points) != len(self.content["points"]) or not _same(swept, point):
+                if len(planned.points) != len(self.content["points"]) or not _is_point(
+                    swept, point
+                ):
                     raise InputError(
                         f"{self.path}: point {self.number} is not what its sweep makes of it, so "
                         "the file was changed; compare again"
@@ -184,15 +186,15 @@ def _axes(outcomes: Sequence[Outcome]) -> dict[str, str]:
     return {"risk": "mean", "cost": next(iter(costs[0]))}
 
 
-def _same(swept: SweepPoint, told: Mapping[str, Any]) -> bool:
+def _is_point(swept: SweepPoint, point: Mapping[str, Any]) -> bool:
     """Whether a point that is told is the one that was swept."""
-    settings = {name: _number(value) for name, value in told["settings"].items()}
-    return settings == swept.settings and told["anonymizer"] == swept.anonymizer.name
+    settings = {name: _number(value) for name, value in point["settings"].items()}
+    return settings == swept.settings and point["anonymizer"] == swept.anonymizer.name
 
 
-def _sweep(told: Mapping[str, Any]) -> dict[str, tuple[Value, ...]]:
+def _sweep(swept: Mapping[str, Any]) -> dict[str, tuple[Value, ...]]:
     """As it was swept."""
-    return {name: tuple(_number(value) for value in values) for name, values in told.items()}
+    return {name: tuple(_number(value) for value in values) for name, values in swept.items()}
 
 
 def _number(value: Any) -> Any:
@@ -203,7 +205,7 @@ def _number(value: Any) -> Any:
 def _tells_points(content: Mapping[str, Any]) -> bool:
     known = isinstance(content.get("made_of"), dict) and isinstance(content.get("seed"), int)
     points = content.get("points")
-    return known and isinstance(points, list) and all(isinstance(one, dict) for one in points)
+    return known and isinstance(points, list) and all(isinstance(point, dict) for point in points)
 
 
 def point(named: str, table: Table, policy: Policy) -> ChosenPoint:

@@ -57,7 +57,7 @@ CHARACTERIZE = PriorUse(
     (OfTable, Uniform, ValueShares, ValueCounts, FewerColumns, OutsideTable),
     error=InputError,
 )
-WHO = CHARACTERIZE.user
+USER = CHARACTERIZE.user
 
 
 def words(prior: Prior, coded: CodedColumns) -> str:
@@ -104,14 +104,16 @@ class TargetPriors:
             case ValueShares() | ValueCounts():
                 if sum(len(target.members) for target in targets) > 1:
                     raise InputError(
-                        f"{WHO}: shares by value fit one target of one column; name one"
+                        f"{USER}: shares by value fit one target of one column; name one"
                     )
                 (target,) = targets
                 named, unseen = _named(prior, coded, target)
                 return cls({target.column: named}, None, None, {target.column: unseen})
-        alike = isinstance(prior, Uniform)
-        each = {target.column: _one(base, target, alike=alike) for target in targets}
-        return cls(each, None, None, {})
+        uniform = isinstance(prior, Uniform)
+        everywhere = {
+            target.column: _distribution(base, target, uniform=uniform) for target in targets
+        }
+        return cls(everywhere, None, None, {})
 
     @property
     def fixed(self) -> bool:
@@ -127,8 +129,8 @@ class TargetPriors:
             outside = self.outside.onto(seen).by_class(target.column)
             rows = Distributions(outside.indptr, outside.values, outside.n)
             self.counted[seen] = outside.classes, rows
-        theirs, rows = self.counted[seen]
-        return Expectation(theirs.numbers_of(counted.classes), rows)
+        outside_classes, rows = self.counted[seen]
+        return Expectation(outside_classes.numbers_of(counted.classes), rows)
 
     def labels(self, labels: tuple[Labels, ...]) -> tuple[Labels, ...]:
         """The values of every column, with those that only an outside table has."""
@@ -138,9 +140,9 @@ class TargetPriors:
         )
 
 
-def _one(base: Read, target: LeakageTarget, *, alike: bool) -> Distributions:
+def _distribution(base: Read, target: LeakageTarget, *, uniform: bool) -> Distributions:
     """How a target's values are distributed, alike or as the people shown have them."""
-    if alike:
+    if uniform:
         return weighted([1] * base.sizes[base.columns.index(target.column)])
     return weighted(base.people_by(target.column))
 
@@ -169,15 +171,15 @@ def _coded_as(
     """An outside table by the codes of ours; values only it has follow after ours."""
     if coded.public:
         raise InputError(
-            f"{WHO}: a release shows cells, an outside table values; require distribution-leakage "
+            f"{USER}: a release shows cells, an outside table values; require distribution-leakage "
             "with that table as prior instead"
         )
     if any(len(target.members) > 1 for target in targets):
-        raise InputError(f"{WHO}: an outside table cannot be the prior of joint targets")
+        raise InputError(f"{USER}: an outside table cannot be the prior of joint targets")
     needed = base.columns
     outside = of_table(table, {coded.names[column] for column in needed})
     several = outside.base if isinstance(outside.base, OwnedMarginal) else None
-    theirs = several.cells if several else outside.base.in_memory(_OUTSIDE)
+    outside_cells = several.cells if several else outside.base.in_memory(_OUTSIDE)
     rows, sizes = [], []
     further: dict[int, Labels] = {}
     for column in needed:
@@ -185,11 +187,11 @@ def _coded_as(
         place = outside.place(name)
         code = {label: at for at, label in enumerate(coded.labels[column])}
         mapped = np.array([code.setdefault(text, len(code)) for text in outside.labels[place]])
-        rows.append(mapped[theirs.codes[place]])
+        rows.append(mapped[outside_cells.codes[place]])
         sizes.append(max(len(code), size))
         further[column] = list(code)[size:]
     codes = np.ascontiguousarray(np.vstack(rows).astype(np.int32))
-    coded_alike = Marginal(needed, tuple(sizes), codes, theirs.n)
+    coded_alike = Marginal(needed, tuple(sizes), codes, outside_cells.n)
     if several is None:
         return coded_alike, further
     by_row = isinstance(base, OwnedReading) and not base.once
@@ -231,16 +233,16 @@ class MeasuredClasses:
         """The share of people who are in one of these classes."""
         if self.membership is None:
             return float(self.people[where].sum()) / float(self.people.sum())
-        return float(self._each(where.astype(np.float64)).mean())
+        return float(self._largest_by_person(where.astype(np.float64)).mean())
 
     def mean(self, figures: Floats) -> float:
         """The mean over people of what is told of classes: of each her worst."""
         if self.membership is None:
             people = self.people.astype(np.float64)
             return float(figures @ people / people.sum())
-        return float(self._each(figures).mean())
+        return float(self._largest_by_person(figures).mean())
 
-    def _each(self, figures: Floats) -> Floats:
+    def _largest_by_person(self, figures: Floats) -> Floats:
         """By person, the largest figure of a class of hers."""
         assert self.membership is not None
         of_class, person = self.membership
@@ -261,14 +263,16 @@ def measure(
         counted = cells.by_class(target.column)
         reading = _read(counted, target, *priors)
         return MeasuredClasses(target, counted, (reading,), counted.people, reading.leakage)
-    both = [read.by_class(target.column) for read in (cells.by_row, cells.by_person)]
-    readings = tuple(_read(read, target, prior) for read, prior in zip(both, priors, strict=True))
-    classes = both[0].classes
+    by_reading = [read.by_class(target.column) for read in (cells.by_row, cells.by_person)]
+    readings = tuple(
+        _read(read, target, prior) for read, prior in zip(by_reading, priors, strict=True)
+    )
+    classes = by_reading[0].classes
     narrower = cells.onto(classes.columns)
     of_class = classes.numbers_of(narrower.cells)
     return MeasuredClasses(
         target,
-        both[0],
+        by_reading[0],
         readings,
         np.bincount(of_class, minlength=len(classes)).astype(np.int64),
         _larger(*(reading.leakage for reading in readings)),
@@ -289,9 +293,9 @@ def _read(counted: ClassCounts, target: LeakageTarget, priors: TargetPriors) -> 
     return ClassReading(groups, expected, leakage(groups, expected))
 
 
-def _larger(some: Leakage, other: Leakage) -> Leakage:
+def _larger(first: Leakage, second: Leakage) -> Leakage:
     return Leakage(
-        np.maximum(some.squared, other.squared),
-        np.maximum(some.entropy, other.entropy),
-        np.maximum(some.ruled_out, other.ruled_out),
+        np.maximum(first.squared, second.squared),
+        np.maximum(first.entropy, second.entropy),
+        np.maximum(first.ruled_out, second.ruled_out),
     )

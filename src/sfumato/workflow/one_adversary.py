@@ -77,8 +77,8 @@ def ask_realistic(
 
 def read_victim(text: str) -> Victim:
     """What is known of somebody: `age=34|35,zip=13053@0.7|13068@0.3`."""
-    told = read_description(text, "victim") if text else {}
-    return text, {name: _seen(text, value) for name, value in told.items()}
+    described = read_description(text, "victim") if text else {}
+    return text, {name: _seen(text, value) for name, value in described.items()}
 
 
 def _seen(victim: str, value: str) -> object:
@@ -139,11 +139,11 @@ def ask_membership(
     threat = replace(attacker, **given).attack(release, about)  # type: ignore[arg-type]
     verdicts = []
     for criterion in policy.require:
-        same = criterion.judge_attacks(release, [threat]) is not None
+        answers_bound = criterion.judge_attacks(release, [threat]) is not None
         attacks = [threat] + [
-            her.attack(release, groups)
-            for her, groups in criterion.asked_with(release, table)
-            if table is not None and not (same and groups.attribute == threat.attribute)
+            adversary.attack(release, groups)
+            for adversary, groups in criterion.asked_with(release, table)
+            if table is not None and not (answers_bound and groups.attribute == threat.attribute)
         ]
         verdict = criterion.judge_attacks(release, attacks)
         verdicts += [] if verdict is None else [verdict]

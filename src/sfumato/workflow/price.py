@@ -138,7 +138,9 @@ def price(
                 if isinstance(change, WithoutColumn):
                     hidden[change] = bench.hide(change.column)
                 ticker.add()
-    best = _cheapest([as_it_is, *(tried[one] for one in changes if way_of(one) == "tighter")])
+    best = _cheapest(
+        [as_it_is, *(tried[change] for change in changes if way_of(change) == "tighter")]
+    )
     return Price(
         label=table.source.label,
         people=sample.people,
@@ -176,19 +178,19 @@ def add_price(report: Report, table: Table, policy: Policy, *, asked: bool | Non
     if not asked or report.evidence is None:
         return report
     try:
-        told = price(table, policy, seconds=BRIEFLY)
+        priced = price(table, policy, seconds=BRIEFLY)
     except SfumatoError as error:
         why = f"what each promise costs was not worked out: {error}"
         return replace(report, notes=(*report.notes, why))
-    evidence = replace(report.evidence, price=told)
+    evidence = replace(report.evidence, price=priced)
     hurried: tuple[str, ...] = ()
-    all_dealt = told.people == told.everybody and policy.maker.briefly() != policy.maker
-    if all_dealt and told.cost is not None:
+    all_dealt = priced.people == priced.everybody and policy.maker.briefly() != policy.maker
+    if all_dealt and priced.cost is not None:
         cost = policy.measure(table).cost(view_of(evidence.release))
-        if told.cost < _FARTHER * cost:
+        if priced.cost < _FARTHER * cost:
             hurried = (
-                f"this release has {told.utility} {cost:.3g}, but the search for its price found "
-                f"one of {told.cost:.3g} by the same policy: give the anonymizer more seconds",
+                f"this release has {priced.utility} {cost:.3g}, but the search for its price found "
+                f"one of {priced.cost:.3g} by the same policy: give the anonymizer more seconds",
             )
     return replace(report, evidence=evidence, notes=(*report.notes, *hurried))
 
@@ -212,17 +214,27 @@ def _priced(
     own = tried[change]
     stricter = [] if hidden is None else [hidden]
     if own.status != "not_begun" and isinstance(change, WithoutCriterion):
-        stricter = [best, *(tried[one] for one in tried if _loosens(one, change.place))]
+        looser = [bound for bound in tried if _loosens(bound, change.place)]
+        stricter = [best, *(tried[bound] for bound in looser)]
     elif own.status != "not_begun" and way_of(change) == "looser":
         stricter = [best]
-    found = _cheapest([own, *stricter])
-    others = None
-    if isinstance(change, WithoutColumn) and found.by_column and len(as_it_is.by_column) > 1:
+    cheapest = _cheapest([own, *stricter])
+    rest = None
+    if isinstance(change, WithoutColumn) and cheapest.by_column and len(as_it_is.by_column) > 1:
         place = columns.index(change.column)
-        others = OtherColumns(_without(as_it_is.by_column, place), _without(found.by_column, place))
-    gain = None if best.cost is None or found.cost is None else best.cost - found.cost
+        rest = OtherColumns(
+            _without(as_it_is.by_column, place), _without(cheapest.by_column, place)
+        )
+    gain = None if best.cost is None or cheapest.cost is None else best.cost - cheapest.cost
     return PricedChange(
-        change, found.status, found.cost, gain, found.groups, found is not own, found.reason, others
+        change,
+        cheapest.status,
+        cheapest.cost,
+        gain,
+        cheapest.groups,
+        cheapest is not own,
+        cheapest.reason,
+        rest,
     )
 
 
@@ -232,7 +244,7 @@ def _loosens(change: Change, place: int) -> bool:
 
 def _cheapest(tried: Sequence[_Tried]) -> _Tried:
     """The first that costs least; the first of all where none has a cost."""
-    return min(tried, key=lambda one: math.inf if one.cost is None else one.cost)
+    return min(tried, key=lambda attempt: math.inf if attempt.cost is None else attempt.cost)
 
 
 def _without(by_column: Sequence[float], place: int) -> float:
@@ -268,7 +280,7 @@ class _Bench:
         try:
             with time_limit(left):
                 release = self._release(change)
-            found = self._measured(release)
+            measured = self._measured(release)
         except OutOfTime:
             return _Tried("not_begun", reason=_LATE)
         except NoSafeRelease as error:
@@ -283,7 +295,7 @@ class _Bench:
         made = release.made
         if isinstance(made, MadeHere) and made.findings.was_interrupted:
             self.interrupted = "it was interrupted"
-        return found
+        return measured
 
     def _measured(self, release: Release) -> _Tried:
         view = view_of(release)
@@ -306,18 +318,20 @@ class _Bench:
         codes = regions.codes.copy()
         codes[place] = 0
         try:
-            return self._measured(self._held(release, replace(regions, parts=parts, codes=codes)))
+            return self._measured(
+                self._redescribed(release, replace(regions, parts=parts, codes=codes))
+            )
         except NoSafeRelease:
             return None
 
-    def _held(
-        self, release: Release, shown: Regions, placement: Placement | None = None
+    def _redescribed(
+        self, release: Release, regions: Regions, placement: Placement | None = None
     ) -> Release:
         """A release with other descriptions, if it holds by the policy as it is."""
         made = release.made
         assert isinstance(made, MadeHere)
         placed = placement or made.placement.in_memory("pricing")
-        changed = build_release(placed, shown, made.findings, seed=self.seed)
+        changed = build_release(placed, regions, made.findings, seed=self.seed)
         require, suppression = tuple(self.policy.require), self.policy.suppression
         return check_release(changed, Task(self.table, require, suppression=suppression))
 
@@ -341,26 +355,28 @@ class _Bench:
         narrower, number = without_column(self.table, column)
         use = self.policy.use and self.policy.use.without(column)
         policy = replace(self.policy, schema=None, use=use)
-        found = anonymize(narrower, policy, seed=self.seed)
-        if not found.regions.generalizes or not isinstance(found.made, MadeHere):
-            raise InputError(f"a {found.scheme} release has no column that is * for everybody")
+        narrow_release = anonymize(narrower, policy, seed=self.seed)
+        if not narrow_release.regions.generalizes or not isinstance(narrow_release.made, MadeHere):
+            raise InputError(
+                f"a {narrow_release.scheme} release has no column that is * for everybody"
+            )
         place = self.table.schema.quasi.index(column)
-        regions = found.regions.require_regions()
-        shown = Regions(
+        regions = narrow_release.regions.require_regions()
+        widened = Regions(
             tuple(self.table.schema.quasi),
             (*regions.parts[:place], (Anything(),), *regions.parts[place:]),
             np.insert(regions.codes, place, 0, axis=0),
         )
-        placed = found.made.placement.in_memory("pricing")
-        return self._held(found, shown, _among_finer(placed, self.table, number))
+        placed = narrow_release.made.placement.in_memory("pricing")
+        return self._redescribed(narrow_release, widened, _among_finer(placed, self.table, number))
 
 
 def _by_column(view: View) -> tuple[float, ...]:
     """The share of each column's detail that is gone."""
     if not view.covering or view.exact or not view.people:
         return ()
-    each = view.totals([view.coverage(at).widening() for at in range(len(view.counts.quasi))])
-    return tuple((lost + view.suppressed) / view.people for lost in each)
+    by_column = view.totals([view.coverage(at).widening() for at in range(len(view.counts.quasi))])
+    return tuple((lost + view.suppressed) / view.people for lost in by_column)
 
 
 def _notes(table: Table, sample: Table) -> Iterator[str]:
@@ -444,7 +460,7 @@ def without_column(table: Table, column: str) -> tuple[Table, Ints]:
     extra = [] if merged.protect is None else [merged.protect[1][None, :]]
     rows = np.vstack([merged.codes, merged.values, *extra])
     number, _ = rank_rows(rows, [int(row.max(initial=0)) + 1 for row in rows])
-    levels = {name: one for name, one in table.levels.items() if name != column}
+    levels = {name: hierarchy for name, hierarchy in table.levels.items() if name != column}
     schema = table.schema.without(column)
     return replace(table, schema=schema, counts=compact, levels=levels, file=None), number
 

@@ -73,7 +73,7 @@ def in_turn(
     for change in sorted(changes, key=promise_of_help, reverse=True):  # of equals as they stand
         kinds.setdefault(change.kind, []).append(change)
     tighter = [change for change in changes if way_of(change) == "tighter"]
-    helping = [change for some in zip_longest(*kinds.values()) for change in some if change]
+    helping = [change for in_round in zip_longest(*kinds.values()) for change in in_round if change]
     return [*(change for change in helping if change not in tighter), *tighter]
 
 

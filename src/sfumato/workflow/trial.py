@@ -26,7 +26,7 @@ PEOPLE = 1_000  # of whom a release is made
 PRICED = 400  # of whom, where much is lost, one is made without each promise and column
 MUCH = 0.25  # of the detail gone: where it is more, the way out is priced
 _FIRST = 0.4  # of the time is for the release by the draft as it is
-_TOLD = 5  # of the changes that help
+_MOST_WAYS = 5  # of the changes that help
 
 
 @dataclass(frozen=True)
@@ -67,24 +67,26 @@ class Trial:
     @property
     def questions(self) -> list[str]:
         """Those of the draft with their price, after one that tells what would help most."""
-        told = [self._priced(question) for question in self.draft.questions]
+        questions = [self._priced(question) for question in self.draft.questions]
         if self.price is None:
-            return told
+            return questions
         asked = "What can you do without?"
         if self.helpful and self.price.cost is not None:
-            ways = "; ".join(_words(change) for change in self.helpful[:_TOLD])
+            ways = "; ".join(_words(change) for change in self.helpful[:_MOST_WAYS])
             late = self.price.not_begun
             more = f" ({late} more were not priced: give more --seconds)" if late else ""
-            told.insert(
+            questions.insert(
                 0,
                 f"{asked} By short searches of {self.price.people:,} people, loss instead of "
                 f"{self.price.cost:.2f}: {ways}{more}",
             )
         elif self.price.not_begun:
             priced = any(change.cost is not None for change in self.price.changes)
-            what = "all of it" if priced else "it"
-            told.insert(0, f"{asked} There was no time to price {what}: give more --seconds")
-        return told
+            unpriced = "all of it" if priced else "it"
+            questions.insert(
+                0, f"{asked} There was no time to price {unpriced}: give more --seconds"
+            )
+        return questions
 
     def _priced(self, question: str) -> str:
         """A question about columns, with what leaving each out would save."""

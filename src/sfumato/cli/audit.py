@@ -97,8 +97,8 @@ def audit(
     register = None if population is None else read_population(population, rules, schema, reading)
     engine = reading.about("engine")
     people = None if table is None else read_table(table, rules, schema, engine)
-    others = [read_judged([path], rules, schema, engine) for path in earlier or ()]
-    attacks = () if people is None else attacks_on(judged, people, others, rules.require)
+    earlier_releases = [read_judged([path], rules, schema, engine) for path in earlier or ()]
+    attacks = () if people is None else attacks_on(judged, people, earlier_releases, rules.require)
     audited = run_audit(
         judged,
         rules,

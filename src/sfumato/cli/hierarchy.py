@@ -47,17 +47,17 @@ def hierarchy(
     if out is not None:
         proposed.save(out, force=force)
     # What is piped or logged may be read by others than the owner of the data.
-    told = proposed.labels_by_level(private=open_console().is_terminal)
+    label_counts = proposed.labels_by_level(private=open_console().is_terminal)
     lines = proposed.policy_lines(None if out is None else out.name)
     if json:
         from json import dumps
 
-        by_level = [{"labels": labels, "rows_of_smallest": rows} for labels, rows in told]
-        found = {"column": column, "why": proposed.why, "policy": lines, "levels": by_level}
-        say(dumps(found, indent=2, ensure_ascii=False))
+        by_level = [{"labels": labels, "rows_of_smallest": rows} for labels, rows in label_counts]
+        proposal = {"column": column, "why": proposed.why, "policy": lines, "levels": by_level}
+        say(dumps(proposal, indent=2, ensure_ascii=False))
     else:
         say(f"# {column}: {proposed.why}")
-        for place, (labels, rows) in enumerate(told, start=1):
+        for place, (labels, rows) in enumerate(label_counts, start=1):
             smallest = "fewer than 5" if rows is None else f"{rows:,}"
             many = "1 label" if labels == 1 else f"{labels:,} labels"
             say(f"# level {place}: {many}, the smallest of {smallest} row{'s' * (smallest != '1')}")

@@ -81,13 +81,15 @@ def init(
 
         tried = None if trial is None else trial.to_dict()
         say(dumps({"policy": draft.text, "questions": questions, "trial": tried}, indent=2))
-    shown = questions if verbose else questions[:_ASKED]
-    told = {f"Question {place}": words for place, words in enumerate(shown, start=1)}
-    if len(shown) < len(questions):
-        told["Besides"] = f"{len(questions) - len(shown)} more questions; --verbose asks them all"
+    listed = questions if verbose else questions[:_ASKED]
+    closing = {f"Question {place}": words for place, words in enumerate(listed, start=1)}
+    if len(listed) < len(questions):
+        closing["Besides"] = (
+            f"{len(questions) - len(listed)} more questions; --verbose asks them all"
+        )
     next_step = f"Read {out}, then: sfumato audit {data} --policy {out}"
     if out is None:
         next_step = "--out FILE writes the draft, --verbose shows it here" * sys.stdout.isatty()
-    gist = Gist({"Tried": "" if trial is None else trial.words, **told, "Next": next_step})
+    gist = Gist({"Tried": "" if trial is None else trial.words, **closing, "Next": next_step})
     document = Document("draft", "", "", (), gist=gist)
     show_document(document, json=False, verbose=verbose, err=True)

@@ -50,7 +50,7 @@ def ending_of(command: Callable[[], Any]) -> int:
     begun = moment()
     with _patient_output() as failed, _interruptible() as signals:
         try:
-            code = _told(command, signals)
+            code = _exit_code(command, signals)
         except KeyboardInterrupt:
             code = Exit.INTERRUPTED
         except Exception as error:
@@ -67,7 +67,7 @@ def ending_of(command: Callable[[], Any]) -> int:
     return code
 
 
-def _told(command: Callable[[], Any], signals: list[int]) -> int:
+def _exit_code(command: Callable[[], Any], signals: list[int]) -> int:
     try:
         code = command()
     except SfumatoError as error:
@@ -76,8 +76,8 @@ def _told(command: Callable[[], Any], signals: list[int]) -> int:
         say(f"error: {error}")
         return Exit.VIOLATED if isinstance(error, NoSafeRelease) else Exit.BAD_INPUT
     except OSError as error:
-        what = f"{error.filename}: " if error.filename else ""
-        say(f"error: {what}{error.strerror or type(error).__name__}")
+        place = f"{error.filename}: " if error.filename else ""
+        say(f"error: {place}{error.strerror or type(error).__name__}")
         return Exit.BAD_INPUT
     except MemoryError:
         say("error: out of memory; give less at once, or a memory limit (--memory)")
@@ -116,8 +116,8 @@ def _interruptible() -> Iterator[list[int]]:
     try:
         yield came
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 # -- output that never fails ----------------------------------------------------------------------

@@ -56,9 +56,9 @@ def price(
     check_price(seconds, seed, people)
     rules, schema = load_rules(policy, limit)
     table = read_table(data, rules, schema, reading)
-    found = run_price(table, rules, seconds=seconds, seed=seed, people=people)
+    priced = run_price(table, rules, seconds=seconds, seed=seed, people=people)
     for target in written:
-        found.save(target, force=force)
-    show_document(found.document() if json else found.brief(), json=json, verbose=verbose)
+        priced.save(target, force=force)
+    show_document(priced.document() if json else priced.brief(), json=json, verbose=verbose)
     for target in written:
         say(f"Price (private): {target}", err=True)

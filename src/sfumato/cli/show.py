@@ -37,7 +37,7 @@ _STEERING = re.compile(
 
 def neutral(text: str) -> str:
     """The text with everything visible that would steer a terminal."""
-    return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _STEERING.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def one_line(text: str) -> str:
@@ -103,8 +103,8 @@ def show_report(
         return
     # What is piped or logged may be read by others than the owner of the data.
     private = open_console().is_terminal
-    told = report.brief(private=private) if verbose else report.short(private=private)
-    show_document(told, json=False, verbose=verbose, closing=closing)
+    document = report.brief(private=private) if verbose else report.short(private=private)
+    show_document(document, json=False, verbose=verbose, closing=closing)
 
 
 def check_written(

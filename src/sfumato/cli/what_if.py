@@ -62,8 +62,8 @@ def find(
     described = read_description(target, "target") if target else {}
     rules, schema = load_rules(policy)
     judged = read_judged(release, rules, schema, reading)
-    found = find_target(judged, described, sensitive, knows or ())
-    _show(target_document(judged, found), html, private, json=json, verbose=verbose, force=force)
+    person = find_target(judged, described, sensitive, knows or ())
+    _show(target_document(judged, person), html, private, json=json, verbose=verbose, force=force)
 
 
 @reads(*OF_RELEASES)
@@ -119,13 +119,13 @@ def realistic(
     judged = read_judged(release, rules, schema, reading)
     groups = groups_about(judged, sensitive)
     records = float(groups.people()) if stubbornness is None else stubbornness
-    her = RealisticAdversary(given, records, known, at_most)
+    adversary = RealisticAdversary(given, records, known, at_most)
     if epsilon is None:
         epsilon = usual_epsilon(rules, judged, groups.attribute)
-    document = ask_realistic(judged, her, epsilon, groups.attribute)
+    document = ask_realistic(judged, adversary, epsilon, groups.attribute)
     _show(document, html, private, json=json, verbose=verbose, force=force)
-    beyond = document.answer is not None and document.answer.status == "violated"
-    raise typer.Exit(Exit.VIOLATED if beyond else Exit.HOLDS)
+    violated = document.answer is not None and document.answer.status == "violated"
+    raise typer.Exit(Exit.VIOLATED if violated else Exit.HOLDS)
 
 
 def _show(

@@ -53,7 +53,7 @@ def test_columns_are_pictures_of_counts(desk: Desk) -> None:
     assert by_name["name"].bars == ()
     for name in ("age", "sex", "disease", "income"):
         one = by_name[name]
-        assert sum(bar.rows for bar in one.bars) + (one.others > 0) <= 600
+        assert sum(bar.rows for bar in one.bars) + (one.undrawn > 0) <= 600
         assert max(bar.height for bar in one.bars) == 1
     assert sum(bar.rows for bar in by_name["age"].bars) == 600
     assert by_name["age"].ordered

@@ -243,7 +243,7 @@ def test_of_many_values_the_largest_are_shown_and_others_found(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hierarchies, "MOST_SHOWN", 5)
-    monkeypatch.setattr(hierarchies, "SHOWN", 3)
+    monkeypatch.setattr(hierarchies, "MOST_OF_GROUP", 3)
     seen = hierarchies.see(desk, "zip")
     assert len(leaves(seen.roots)) <= 5
     assert sum(one.rows for one in seen.roots) == PEOPLE

@@ -136,7 +136,7 @@ def test_a_killed_server_leaves_no_way_in(tmp_path: Path) -> None:
     killed.tell_running(40_000)
     token = killed.leave_token()
     killed.write_opening("http://127.0.0.1:40000/?token=x")
-    os.close(killed._held)  # as the system does
+    os.close(killed._lock)  # as the system does
     other = Project.open(tmp_path / FOLDER)
     assert not other.admits(token)
     assert other.running() is None

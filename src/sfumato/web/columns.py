@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sfumato.policy.draft.draft import Draft, Examined
     from sfumato.policy.draft.profile import Profile
 
-Found = TypeVar("Found")
+Kept = TypeVar("Kept")
 BARS = 18
 LARGEST = 12  # categories that are drawn
 LISTED = 200  # values in a list
@@ -42,8 +42,8 @@ class Bar:
 class ColumnPicture:
     """What a column holds.
 
-    `others`: distinct values beside those that are drawn. `kept_back`: nearly every row has its own
-    value, so none is shown. `doubt`: why its cells are taken as texts.
+    `undrawn`: distinct values beside those that are drawn. `kept_back`: nearly every row has its
+    own value, so none is shown. `doubt`: why its cells are taken as texts.
     """
 
     name: str
@@ -53,7 +53,7 @@ class ColumnPicture:
     missing: int
     distinct: int
     bars: tuple[Bar, ...]
-    others: int = 0
+    undrawn: int = 0
     ordered: bool = False
     kept_back: bool = False
     doubt: str = ""
@@ -67,7 +67,7 @@ class ColumnPicture:
 class TablePicture:
     """The columns of a file, how it is written, and what must be said of how it was read.
 
-    `stated`: what was said of how it is written, by whomever; `form` is what was found.
+    `stated_reading`: what was said of how it is written, by whomever; `form` is what was found.
     """
 
     label: str
@@ -75,7 +75,7 @@ class TablePicture:
     columns: tuple[ColumnPicture, ...]
     written: str
     form: dict[str, str]
-    stated: dict[str, object]
+    stated_reading: dict[str, object]
     notes: tuple[str, ...] = ()
     one_in: int = 1
 
@@ -120,7 +120,7 @@ def examined(desk: Desk, reading: Reading | None = None) -> Examined:
     return tables[key]
 
 
-def forget_older(kept: dict[Hashable, Found]) -> None:
+def forget_older(kept: dict[Hashable, Kept]) -> None:
     """Leave but the last of what was found: it may be large."""
     last = next(reversed(kept.values()), None)
     for key in [key for key, entry in kept.items() if entry is not last]:
@@ -199,10 +199,10 @@ def _picture(
     profile: Profile, label: str, doubt: str, meanings: Mapping[str, str]
 ) -> ColumnPicture:
     bars: tuple[Bar, ...] = ()
-    others = 0
+    undrawn = 0
     back = keeps_back(profile)
     if not back and len(profile.counts):
-        bars, others = _bars(profile)
+        bars, undrawn = _bars(profile)
         bars = tuple(with_meaning(bar, meanings) for bar in bars)
     return ColumnPicture(
         profile.name,
@@ -212,7 +212,7 @@ def _picture(
         profile.missing,
         profile.distinct,
         bars,
-        others,
+        undrawn,
         profile.kind in ("numeric", "date"),
         back,
         doubt,
@@ -282,16 +282,16 @@ def _ranges(profile: Profile) -> tuple[Bar, ...]:
     totals = np.bincount(place.astype(np.int64), weights=rows)
     ends = [(first + nth) * width for nth in range(len(totals) + 1)]
 
-    def told(end: float) -> str:
+    def end_text(end: float) -> str:
         if profile.kind == "date":
             return dt.date.fromordinal(min(max(int(end), 1), dt.date.max.toordinal())).isoformat()
         return f"{end:.10g}"
 
-    names = [f"{told(ends[nth])} to {told(ends[nth + 1])}" for nth in range(len(totals))]
+    names = [f"{end_text(ends[nth])} to {end_text(ends[nth + 1])}" for nth in range(len(totals))]
     if places[0] < ends[0]:
-        names[0] = f"below {told(ends[1])}"
+        names[0] = f"below {end_text(ends[1])}"
     if places[-1] >= ends[-1]:
-        names[-1] = f"{told(ends[-2])} and more"
+        names[-1] = f"{end_text(ends[-2])} and more"
     return scaled([(name, int(total)) for name, total in zip(names, totals, strict=True)])
 
 

@@ -78,11 +78,11 @@ async def _step(request: Request, bench: Bench, state: ProjectState, problem: st
         status=422 if problem and not is_live(request) else 200,
         state=state,
         table=table,
-        told=roles_view,
+        roles_view=roles_view,
         problem=problem,
         roles=roles.ROLES,
         offered_first=roles.OFFERED_FIRST,
-        reading=_reading_fields(table.stated),
+        reading=_reading_fields(table.stated_reading),
         commands=_commands(bench, state),
     )
 
@@ -149,7 +149,7 @@ async def _roles(request: Request) -> Response:
         if text != state.policy:
             state = bench.project.save_policy(text, form.revision)
     except (WorkError, Stale) as error:
-        problem = _told(request, error)
+        problem = _reason(request, error)
     if is_live(request) or problem:
         return await _step(request, bench, state, problem)
     return RedirectResponse("/data", 303)
@@ -351,11 +351,11 @@ async def _edit(request: Request) -> Response:
         text = await bench.quick.ask(hierarchies.name_tree, name, file)
         state = bench.project.save_policy(text, form.revision)
     except (WorkError, SfumatoError, Stale) as error:
-        problem = _told(request, error)
+        problem = _reason(request, error)
     return await _hierarchy(request, bench, name, problem, previous if edit != "use" else "")
 
 
-def _told(request: Request, error: Exception) -> str:
+def _reason(request: Request, error: Exception) -> str:
     """Why something could not be saved; that another tab was faster has a page of its own."""
     if not isinstance(error, Stale):
         return str(error)
@@ -394,7 +394,7 @@ async def _propose(request: Request) -> Response:
             text = await bench.quick.ask(hierarchies.name_tree, name, file)
         bench.project.save_policy(text or "", form.revision)
     except (WorkError, SfumatoError, Stale) as error:
-        problem = _told(request, error)
+        problem = _reason(request, error)
     return await _hierarchy(request, bench, name, problem, previous)
 
 
@@ -421,7 +421,7 @@ async def _rule(request: Request) -> Response:
             text = await bench.quick.ask(hierarchies.set_rule, name, _rule_said(form))
         bench.project.save_policy(text, form.revision)
     except (WorkError, SfumatoError, Stale) as error:
-        problem = _told(request, error)
+        problem = _reason(request, error)
     return await _hierarchy(request, bench, name, problem, "")
 
 

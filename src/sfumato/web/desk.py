@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sfumato.release.release import Release
     from sfumato.table import Table
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 _KEPT = 24  # results that tasks asked to keep
 
 
@@ -34,7 +34,7 @@ class Desk:
         self.folder = Folder(folder, project)
         self.memory = memory
         self._read: dict[str, tuple[Hashable, object]] = {}
-        self._found: OrderedDict[Hashable, object] = OrderedDict()
+        self._results: OrderedDict[Hashable, object] = OrderedDict()
 
     def state(self) -> ProjectState:
         """What the project says now."""
@@ -102,27 +102,27 @@ class Desk:
             lambda: load_release(folder, rules.schema, reading),
         )
 
-    def remember(self, key: Hashable, make: Callable[[], Found]) -> Found:
+    def remember(self, key: Hashable, make: Callable[[], Result]) -> Result:
         """What was found before under this key, else what `make` finds now.
 
         The key must name all it depends on: `identity` of files, numbers of points, settings.
         """
-        if key in self._found:
-            self._found.move_to_end(key)
+        if key in self._results:
+            self._results.move_to_end(key)
         else:
-            self._found[key] = make()
-            while len(self._found) > _KEPT:
-                self._found.popitem(last=False)
-        return cast("Found", self._found[key])
+            self._results[key] = make()
+            while len(self._results) > _KEPT:
+                self._results.popitem(last=False)
+        return cast("Result", self._results[key])
 
-    def once(self, name: str, key: Hashable, read: Callable[[], Found]) -> Found:
+    def once(self, name: str, key: Hashable, read: Callable[[], Result]) -> Result:
         """What was read before under this name, if it has the same key; one of each is kept."""
         kept = self._read.get(name)
         if kept is None or kept[0] != key:
             self._read.pop(name, None)  # before the new one is read: both need not fit
             kept = key, read()
             self._read[name] = kept
-        return cast("Found", kept[1])
+        return cast("Result", kept[1])
 
 
 def identity(path: Path) -> Hashable:

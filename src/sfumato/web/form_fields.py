@@ -72,7 +72,7 @@ def _criterion_card(name: str, kind: type[Criterion]) -> Card:
     ladders = (
         {}
         if not isinstance(kind.ladders, tuple)
-        else {ladder.parameter: tuple(map(typed, ladder.rungs)) for ladder in kind.ladders}
+        else {scale.parameter: tuple(map(typed, scale.rungs)) for scale in kind.ladders}
     )
     live = kind.scope == "group"
     return Card(name, _first(kind), fields_of(kind, ladders), question, story, live)
@@ -103,15 +103,15 @@ def fields_of(
         path = (*within, declared.name)
         if isinstance(hint, type) and dataclasses.is_dataclass(hint) and field_texts(hint):
             inner = fields_of(hint, within=path)
-            shown = _example(description.examples, declared.name)
-            named = tomllib.loads(f"x = {shown}")["x"] if shown else {}
+            example_text = _example(description.examples, declared.name)
+            named = tomllib.loads(f"x = {example_text}")["x"] if example_text else {}
             for field in inner:
                 own = field.path[-1]
-                shown = typed(named[own], field.kind) if own in named else field.example
-                rungs = field.rungs or (_around(shown) if own in named else ())
+                example_text = typed(named[own], field.kind) if own in named else field.example
+                rungs = field.rungs or (_around(example_text) if own in named else ())
                 first = field.required or own in named
                 form_fields.append(
-                    dataclasses.replace(field, first=first, rungs=rungs, example=shown)
+                    dataclasses.replace(field, first=first, rungs=rungs, example=example_text)
                 )
             continue
         choices = tuple(CHOICES.get((kind, declared.name), ())) or _literals(hint)
@@ -129,7 +129,7 @@ def fields_of(
                 "" if given in (None, ()) else typed(given, sort),
                 choices,
                 rungs or (_around(example) if required and sort == "number" else ()),
-                ladder=bool(rungs),
+                loose_to_tight=bool(rungs),
                 first=required or bool(rungs),
             )
         )

@@ -90,7 +90,7 @@ class Door:
 
     def enter(self, token: str) -> str | None:
         """The cookie of a new session, if the token is right and was not used before."""
-        right = self._token is not None and _same(self._token, token)
+        right = self._token is not None and _equal(self._token, token)
         if right:
             self._token = None
         elif not self.left(token):
@@ -106,7 +106,7 @@ class Door:
         for text in ";".join(headers.getlist("cookie")).split(";"):
             name, _, sent = text.strip().partition("=")
             for cookie, word in self._sessions.items():
-                if name == self.cookie and _same(cookie, sent):
+                if name == self.cookie and _equal(cookie, sent):
                     session_word = word
         return session_word
 
@@ -116,8 +116,8 @@ def address_of(port: int, token: str | None) -> str:
     return f"http://{LOOPBACK}:{port}/" + ("" if token is None else f"?{TOKEN}={token}")
 
 
-def _same(first: str, other: str) -> bool:
-    return secrets.compare_digest(first.encode(), other.encode())
+def _equal(first: str, second: str) -> bool:
+    return secrets.compare_digest(first.encode(), second.encode())
 
 
 class Gatekeeper:
@@ -218,7 +218,7 @@ class Gatekeeper:
             return receive, too_large(limit)
         if body.gone:
             return receive, refused(400, "Broken off", "The request ended before it was whole.")
-        if sent_word is None or not _same(sent_word, word):
+        if sent_word is None or not _equal(sent_word, word):
             return receive, refused(
                 403, "This form is not from here", "Reload the page and send it again."
             )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sfumato.schema.hierarchy import Hierarchy, Levels
     from sfumato.schema.roles import Schema
 
-SHOWN = 40  # values of a group that are shown, the largest first
+MOST_OF_GROUP = 40  # values of a group that are shown, the largest first
 MOST_SHOWN = 400  # values of a tree that are shown
 MOST_RANGES = 120  # ranges that are drawn
 _FINE = 20_000  # numbers beyond which ranges are counted by their lowest member
@@ -216,20 +216,20 @@ def _nodes(tree: Tree, query: str) -> tuple[Branch, ...]:
     chosen = range(len(tree.values))
     if wanted:
         chosen = [place for place in chosen if wanted in tree.values[place].casefold()]  # type: ignore[assignment]
-    shown: set[int] = set()
+    listed: set[int] = set()
     for places in tree.groups_at(min(1, tree.height)).values() if tree.height else [chosen]:
         largest = sorted(places, key=lambda place: -tree.rows[place])
-        most = SHOWN if tree.height else MOST_SHOWN
-        shown.update(largest if len(tree.values) <= MOST_SHOWN and not wanted else largest[:most])
+        most = MOST_OF_GROUP if tree.height else MOST_SHOWN
+        listed.update(largest if len(tree.values) <= MOST_SHOWN and not wanted else largest[:most])
     if wanted:
-        shown = set(sorted(chosen, key=lambda place: -tree.rows[place])[:MOST_SHOWN])
-    elif len(shown) > MOST_SHOWN:
-        shown = set(sorted(shown, key=lambda place: -tree.rows[place])[:MOST_SHOWN])
-    return _inner(tree, tree.height, list(range(len(tree.values))), shown, bool(wanted))
+        listed = set(sorted(chosen, key=lambda place: -tree.rows[place])[:MOST_SHOWN])
+    elif len(listed) > MOST_SHOWN:
+        listed = set(sorted(listed, key=lambda place: -tree.rows[place])[:MOST_SHOWN])
+    return _inner(tree, tree.height, list(range(len(tree.values))), listed, bool(wanted))
 
 
 def _inner(
-    tree: Tree, level: int, places: Sequence[int], shown: set[int], searching: bool
+    tree: Tree, level: int, places: Sequence[int], listed: set[int], searching: bool
 ) -> tuple[Branch, ...]:
     labels = tree.labels_at(level)
     groups: dict[str, list[int]] = {}
@@ -238,10 +238,10 @@ def _inner(
     nodes = []
     for label, inside in groups.items():
         rows = sum(tree.rows[place] for place in inside)
-        hidden = sum(place not in shown for place in inside)
+        hidden = sum(place not in listed for place in inside)
         if hidden == len(inside) and (searching or level == 0 or len(inside) == 1):
             continue  # what stands for itself is found by searching, as its value is
-        inner = _inner(tree, level - 1, inside, shown, searching) if level else ()
+        inner = _inner(tree, level - 1, inside, listed, searching) if level else ()
         nodes.append(Branch(label, rows, level, len(inside), inner, hidden if level else 0))
     return tuple(nodes)
 

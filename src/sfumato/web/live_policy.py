@@ -154,7 +154,7 @@ def _verdicts(
         return (), f"Nothing could be judged: {error}"
     cards = criterion_cards()
     verdicts = [
-        _told(criterion, verdict_on(criterion, release))
+        _live_verdict(criterion, verdict_on(criterion, release))
         if everything or cards[criterion.name].live
         else LiveVerdict(criterion.name, "", criterion.required, "", "not judged", ON_REQUEST)
         for criterion in criteria
@@ -183,7 +183,7 @@ def verdict_on(criterion: Criterion, release: Release) -> Verdict:
         return criterion.unjudged("cannot_judge", str(error))
 
 
-def _told(criterion: Criterion, verdict: Verdict) -> LiveVerdict:
+def _live_verdict(criterion: Criterion, verdict: Verdict) -> LiveVerdict:
     measured = ""
     if verdict.measured is not None:
         measured = number(verdict.measured, at_most=verdict.at_most, beside=verdict.required)

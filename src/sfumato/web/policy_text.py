@@ -185,11 +185,11 @@ def _put(
         there = edit.said(*table, *field.path)
         if value is None:
             edit.remove(*table, *field.path)
-        elif not _same(there, value) and (there is not None or typed(value) != field.default):
+        elif not _equal(there, value) and (there is not None or typed(value) != field.default):
             _set(edit, (*table, *field.path), value)
 
 
-def _same(there: object, value: Plain) -> bool:
+def _equal(there: object, value: Plain) -> bool:
     return type(there) is type(value) and there == value
 
 

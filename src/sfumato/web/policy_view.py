@@ -21,7 +21,7 @@ class FormField:
     """One thing to fill in.
 
     `path` leads to it in its table (adversary, stubbornness); `example` and `default` are texts as
-    they are typed. `rungs` are sensible values for a slider; of a `ladder` from loose to tight.
+    they are typed. `rungs` are sensible values for a slider; `loose_to_tight`: in that order.
     What comes `first` is asked of everybody, the others of who wants more.
     """
 
@@ -33,7 +33,7 @@ class FormField:
     default: str = ""
     choices: tuple[str, ...] = ()
     rungs: tuple[str, ...] = ()
-    ladder: bool = False
+    loose_to_tight: bool = False
     first: bool = False
 
     @property

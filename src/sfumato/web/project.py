@@ -161,12 +161,12 @@ class Project(ProjectFiles):
         except OSError as error:
             raise InputError(f"{folder} cannot be made: {error.strerror}") from None
         settings_file = project.folder / "project.json"
-        others = [other for other in project.folder.iterdir() if not other.name.startswith(".")]
-        if others and not settings_file.is_file():
+        entries = [entry for entry in project.folder.iterdir() if not entry.name.startswith(".")]
+        if entries and not settings_file.is_file():
             raise InputError(
                 f"{folder} holds other things and no project of ours; give another --project"
             )
-        if project._held is None:
+        if project._lock is None:
             raise Taken(project.running())
         project._forget_way_in()
         project.folder.chmod(0o700)
@@ -176,7 +176,7 @@ class Project(ProjectFiles):
         return project
 
     @cached_property
-    def _held(self) -> int | None:
+    def _lock(self) -> int | None:
         """The handle of our lock; None if another process has it."""
         flags = os.O_CREAT | os.O_RDWR | getattr(os, "O_NOFOLLOW", 0)
         handle = os.open(self.folder / ".lock", flags, 0o600)
@@ -193,12 +193,12 @@ class Project(ProjectFiles):
 
     def close(self) -> None:
         """Let others have it; what they put there afterwards is theirs."""
-        if "_held" not in self.__dict__:
+        if "_lock" not in self.__dict__:
             return
         self._forget_way_in()
-        if self._held is not None:
-            os.close(self._held)
-        del self._held
+        if self._lock is not None:
+            os.close(self._lock)
+        del self._lock
 
     def _forget_way_in(self) -> None:
         """Take away how a server is reached: its port may be another program's by now."""

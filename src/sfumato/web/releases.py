@@ -138,7 +138,7 @@ def _forgotten(bench: Bench) -> list[int]:
     return sorted(int(name) for name in names if name.isascii() and name.isdecimal())
 
 
-async def one(request: Request) -> Response:
+async def one_release(request: Request) -> Response:
     """One release: what holds, how it was found, columns before and after, the weakest groups."""
     bench = bench_of(request)
     number = int(request.path_params["number"])
@@ -151,7 +151,7 @@ async def one(request: Request) -> Response:
         "release_point.html",
         view=view,
         taken=bench.project.decisions().get("taken") == number,
-        shown={
+        sections={
             part: [section_html(section) for section in getattr(view, part)]
             for part in ("criteria", "search", "columns", "worst")
         },
@@ -213,7 +213,7 @@ def run_command(
 routes = [
     Route("/release", show),
     Route("/release/run", run, methods=["POST"]),
-    Route("/release/{number:int}", one),
+    Route("/release/{number:int}", one_release),
     Route("/release/{number:int}/remember", remember, methods=["POST"]),
     Route("/release/{number:int}/take", take, methods=["POST"]),
 ]

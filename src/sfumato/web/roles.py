@@ -211,13 +211,13 @@ def open_questions(desk: Desk, text: str, made: Draft) -> tuple[QuestionAsked, .
 
 def _asked(desk: Desk, number: int, question: OwnersQuestion) -> QuestionAsked:
     looked = examined(desk)
-    stated = looked.reading.stated_forms
+    stated_forms = looked.reading.stated_forms
     if question.about in ("missing", "codes"):
         marks = tuple(
-            MarkAsked(name, mark, "missing" if mark in stated.marks(name) else "code")
+            MarkAsked(name, mark, "missing" if mark in stated_forms.marks(name) else "code")
             for name in question.columns
             for mark in question.marks
-            if mark in stated.marks(name) or mark in stated.codes.get(name, ())
+            if mark in stated_forms.marks(name) or mark in stated_forms.codes.get(name, ())
         )
         return QuestionAsked(number, question.text, question.about, question.columns, marks)
     if question.about == "notation":
@@ -362,13 +362,13 @@ def _joined(before: Reading, cell_fields: Mapping[str, object], option: str) -> 
 
 def settle_marks(desk: Desk, given: Mapping[tuple[str, str], str]) -> dict[str, object]:
     """Task: what [read] says when the marks of columns mean this: no value, a code, a value."""
-    stated = examined(desk).reading.stated_forms
+    stated_forms = examined(desk).reading.stated_forms
     missing: dict[str, list[str]] = {}
     codes: dict[str, list[str]] = {}
     for (name, mark), meaning in given.items():
         for kind, listed, now in (
-            ("missing", missing, stated.marks(name)),
-            ("code", codes, stated.codes.get(name, ())),
+            ("missing", missing, stated_forms.marks(name)),
+            ("code", codes, stated_forms.codes.get(name, ())),
         ):
             marks = listed.setdefault(name, [*now])
             if meaning == kind and mark not in marks:

@@ -20,7 +20,7 @@ from sfumato.web.bench import environment
 def section_html(section: Section, *, level: int = 2) -> Markup:
     """A section with its words, tables and charts; `level` is that of its heading, 0 for none."""
     parts = section_parts(section, f"chart-{secrets.token_hex(4)}")
-    return Markup(_template("section.html").render(one=parts, level=level))
+    return Markup(_template("section.html").render(section=parts, level=level))
 
 
 def sheet_html(sheet: Sheet) -> Markup:

@@ -68,8 +68,8 @@ def make_app(bench: Bench, door: Door) -> Starlette:
             Middleware(Attentive),
         ],
         exception_handlers={
-            SfumatoError: _told,
-            WorkError: _told,
+            SfumatoError: _error_page,
+            WorkError: _error_page,
             Stale: _stale,
             TooLarge: _too_large,
             BodyTooLarge: _too_large,
@@ -131,7 +131,7 @@ async def _of_report(request: Request) -> Response:
 # -- what goes wrong -------------------------------------------------------------------------------
 
 
-async def _told(request: Request, error: Exception) -> Response:
+async def _error_page(request: Request, error: Exception) -> Response:
     """An error in one line, where somebody sees it."""
     shows = fragment if is_live(request) else page
     return shows(request, "failure.html", status=422, words=str(error), live=is_live(request))
@@ -256,7 +256,7 @@ def serve(
     root = _root(data)
     home = project if project is not None else root / FOLDER
     try:
-        held = Project.open(home)
+        workspace = Project.open(home)
     except Taken as taken:
         if taken.port is None:
             raise
@@ -264,15 +264,15 @@ def serve(
         _open(address_of(taken.port, again.leave_token()), again, browser=browser, say=say)
         return
     listening = _listen(port)
-    place = WorkPlace(root, held.folder, memory)
-    bench = Bench(Folder(root, held.folder), held, Worker(place), Worker(place), memory)
+    place = WorkPlace(root, workspace.folder, memory)
+    bench = Bench(Folder(root, workspace.folder), workspace, Worker(place), Worker(place), memory)
     try:
         bench.quick.get_ready()
         _begin(bench, data, policy)
         opened: int = listening.getsockname()[1]
-        door = Door(opened, left=held.admits)
+        door = Door(opened, left=workspace.admits)
         app = make_app(bench, door)
-        held.tell_running(opened)
+        workspace.tell_running(opened)
         config = uvicorn.Config(
             app,
             access_log=False,
@@ -283,8 +283,8 @@ def serve(
             ws="none",
             timeout_graceful_shutdown=1,
         )
-        _open(door.address, held, browser=browser, say=say)
-        say(f"Project: {held.folder}. Ctrl-C closes the workbench; all that was saved stays.")
+        _open(door.address, workspace, browser=browser, say=say)
+        say(f"Project: {workspace.folder}. Ctrl-C closes the workbench; all that was saved stays.")
         _Uvicorn(config).run(sockets=[listening])
     finally:
         bench.close()

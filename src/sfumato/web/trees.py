@@ -129,16 +129,16 @@ def rename(tree: Tree, level: int, group: str, name: str) -> Tree:
     if name == group:
         return tree
     paths = [list(path) for path in tree.paths]
-    for other in range(1, tree.height + 1):
-        groups = tree.groups_at(other)
+    for depth in range(1, tree.height + 1):
+        groups = tree.groups_at(depth)
         if groups.get(group) != members:
             continue
         if name in groups:
             raise InputError(
-                f"{quoted(name)} is another group of level {other}; move the values into it instead"
+                f"{quoted(name)} is another group of level {depth}; move the values into it instead"
             )
         for place in members:
-            paths[place][other - 1] = name
+            paths[place][depth - 1] = name
     return checked(replace(tree, paths=tuple(map(tuple, paths))))
 
 
@@ -181,14 +181,14 @@ def remove_level(tree: Tree, level: int) -> Tree:
 
 EDITS: dict[str, Callable[[Tree, int, Sequence[str], str], Tree]] = {
     "move": move,
-    "rename": lambda tree, level, names, label: rename(tree, level, _one(names), label),
-    "dissolve": lambda tree, level, names, _: dissolve(tree, level, _one(names)),
+    "rename": lambda tree, level, names, label: rename(tree, level, _only(names), label),
+    "dissolve": lambda tree, level, names, _: dissolve(tree, level, _only(names)),
     "add-level": lambda tree, level, *_: add_level(tree, level),
     "remove-level": lambda tree, level, *_: remove_level(tree, level),
 }
 
 
-def _one(names: Sequence[str]) -> str:
+def _only(names: Sequence[str]) -> str:
     if len(names) != 1:
         raise InputError("choose one group")
     return names[0]

@@ -186,7 +186,7 @@ def _map(
                 place,
                 str(facts["anonymizer"]).partition(" (")[0],
                 label,
-                _told(number, facts, place, risk),
+                _hover_text(number, facts, place, risk),
                 on,
                 number == taken,
             )
@@ -217,7 +217,7 @@ def _labels(drawn: Sequence[tuple[int, Mapping[str, Any], Place, bool]]) -> list
     return labels
 
 
-def _told(number: int, facts: Mapping[str, Any], place: Place, risk: str) -> str:
+def _hover_text(number: int, facts: Mapping[str, Any], place: Place, risk: str) -> str:
     figures = facts["figures"]
     return "\n".join(
         [

@@ -33,11 +33,11 @@ class _Parts:
         self._inside = False
         self._header = bytearray()
         self._value = bytearray()
-        self._told: dict[bytes, bytes] = {}
+        self._headers: dict[bytes, bytes] = {}
 
     def callbacks(self) -> dict[str, object]:
         return {
-            "on_part_begin": self._told.clear,
+            "on_part_begin": self._headers.clear,
             "on_header_field": self._on_field,
             "on_header_value": self._on_value,
             "on_header_end": self._on_header_end,
@@ -53,12 +53,12 @@ class _Parts:
         self._value += data[start:end]
 
     def _on_header_end(self) -> None:
-        self._told[bytes(self._header).lower()] = bytes(self._value)
+        self._headers[bytes(self._header).lower()] = bytes(self._value)
         self._header.clear()
         self._value.clear()
 
     def _on_headers(self) -> None:
-        _, options = parse_options_header(self._told.get(b"content-disposition", b""))
+        _, options = parse_options_header(self._headers.get(b"content-disposition", b""))
         if b"filename" in options and self.name is None:
             self.name = options[b"filename"].decode("utf-8", "replace")
             self._inside = True

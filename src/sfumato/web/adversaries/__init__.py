@@ -53,7 +53,7 @@ from sfumato.web.worker import WorkError
 
 _MOMENT = 1.5  # seconds that a page waits for its answer; later it comes by itself
 _REACH = 20  # how far the dials of knowledge go
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 Task = Callable[[Desk, int, Fields], PanelAnswer]
 
 
@@ -138,7 +138,7 @@ async def show_panel(request: Request) -> Response:
     fields = fields_of(form)
     if is_live(request):
         begun = _thinking(request).pop((panel.name, point, repr(fields)), None)
-        answered = await (begun or _told(bench, panel, point, fields))
+        answered = await (begun or _answered(bench, panel, point, fields))
         return fragment(request, "adversaries/answer.html", **_answer(answered))
     opening = asyncio.ensure_future(bench.quick.ask(describe_release, point))
     if not await _in_a_moment(opening):
@@ -150,7 +150,7 @@ async def show_panel(request: Request) -> Response:
     context = await _form_context(bench, panel, subject, form)
     first_answer: PanelAnswer | str | None = None
     if panel.live or _compared(request, point, fields):
-        asking = asyncio.ensure_future(_told(bench, panel, point, fields))
+        asking = asyncio.ensure_future(_answered(bench, panel, point, fields))
         if await _in_a_moment(asking):
             first_answer = await asking
         else:
@@ -179,7 +179,7 @@ def fields_of(form: Form) -> dict[str, list[str]]:
     return texts_by_name
 
 
-async def _in_a_moment(work: asyncio.Future[Found]) -> bool:
+async def _in_a_moment(work: asyncio.Future[Result]) -> bool:
     """Whether it is done soon enough to wait for."""
     done, _ = await asyncio.wait({work}, timeout=_MOMENT)
     return bool(done)
@@ -194,7 +194,7 @@ def _thinking(request: Request) -> dict[tuple[str, int, str], asyncio.Future[Pan
     return thinking
 
 
-async def _told(
+async def _answered(
     bench: Bench, panel: AdversaryPanel, point: int, fields: Fields
 ) -> PanelAnswer | str:
     """The answer, or in one line why there is none."""
@@ -212,7 +212,7 @@ def _answer(answered: PanelAnswer | str | None) -> dict[str, Any]:
     """What the template of an answer takes."""
     trouble = answered if isinstance(answered, str) else ""
     return {
-        "told": None if isinstance(answered, str) else answered,
+        "answer": None if isinstance(answered, str) else answered,
         "trouble": trouble,
         "section_html": section_html,
     }
@@ -234,8 +234,8 @@ async def _form_context(
         case "skyline":
             return {"reach": _REACH}
         case "composition":
-            others: OtherReleases = await bench.quick.ask(list_others, subject.point)
-            return {"others": others, "chosen": form.texts("other")}
+            releases: OtherReleases = await bench.quick.ask(list_others, subject.point)
+            return {"others": releases, "chosen": form.texts("other")}
         case "leakage":
             return {"chosen": form.texts("column") or list(subject.quasi[:3])}
     return {}
@@ -253,7 +253,7 @@ async def compare(request: Request) -> Response:
 
     async def work() -> str:
         answered = await bench.runner.ask(compare_with_learner, point, fields)
-        _found(request)[_key(point, fields)] = bench.runner.process_id
+        _comparisons(request)[_key(point, fields)] = bench.runner.process_id
         assert answered
         return address
 
@@ -261,7 +261,7 @@ async def compare(request: Request) -> Response:
     return RedirectResponse(address, 303)
 
 
-def _found(request: Request) -> dict[tuple[int, str, str], int | None]:
+def _comparisons(request: Request) -> dict[tuple[int, str, str], int | None]:
     """Which comparisons the runner has at hand, and in which process."""
     state = request.app.state
     if not hasattr(state, "compared"):
@@ -278,7 +278,7 @@ def _key(point: int, fields: Fields) -> tuple[int, str, str]:
 def _compared(request: Request, point: int, fields: Fields) -> bool:
     runner = bench_of(request).runner
     key = _key(point, fields)
-    return _found(request).get(key, 0) == runner.process_id and runner.process_id is not None
+    return _comparisons(request).get(key, 0) == runner.process_id and runner.process_id is not None
 
 
 def _watched(bench: Bench) -> bool:

@@ -51,14 +51,14 @@ def list_others(desk: Desk, point: int) -> OtherReleases:
     )
     offered = {"ledger": ledgers[:1], "name": [f"release-{point}"], "about": ["everybody"]}
     return OtherReleases(
-        tuple(other.number for other in desk.project.points() if other.number != point),
+        tuple(tried.number for tried in desk.project.points() if tried.number != point),
         tuple(desk.folder.releases()),
         tuple(ledgers),
         keeping_words(desk, point, offered),
     )
 
 
-def _other(desk: Desk, point: int, name: str) -> tuple[str, Release]:
+def _named_release(desk: Desk, point: int, name: str) -> tuple[str, Release]:
     """A release by the name that the panel offers: as a command calls it, and read."""
     from sfumato.release.read.read_release import load_release
     from sfumato.web.desk import identity
@@ -108,14 +108,14 @@ def intersect_with(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     names = words(fields, "other")
     if not names:
         raise InputError("one release alone cannot be intersected; choose another one")
-    others = [_other(desk, point, name) for name in names]
-    together = [release, *(read for _, read in others)]
+    named_releases = [_named_release(desk, point, name) for name in names]
+    together = [release, *(read for _, read in named_releases)]
     people = _people(desk, point, together, column)
     attack = intersection_attack(together, people, column, sensitive=column)
     document = attack_document(attack)
     own_folder, *policy = shell_words(desk, point)
     line = [
-        *(own_folder, *(name for name, _ in others), *policy),
+        *(own_folder, *(name for name, _ in named_releases), *policy),
         *("--targets", data_word(desk, point), "--sensitive", column),
         *("--truth", column),
     ]

@@ -101,8 +101,8 @@ def table_of(desk: Desk, point: int) -> Table:
     if schema is None:
         raise InputError(f"the policy of release {point} has no [schema]")
     now = desk.policy()
-    alike = repr(schema) == repr(now.schema) and repr(rules.read) == repr(now.read)
-    if alike and desk.project.data_of(point) == desk.project.data_of():
+    same_policy = repr(schema) == repr(now.schema) and repr(rules.read) == repr(now.read)
+    if same_policy and desk.project.data_of(point) == desk.project.data_of():
         return desk.table()
     key = ("table", identity(path), repr(schema), repr(reading))
     return desk.remember(key, lambda: load_table(path, schema, reading))

@@ -49,9 +49,9 @@ def ask_somebody_realistic(desk: Desk, point: int, fields: Fields) -> PanelAnswe
 
     release, column = attacked(desk, point, word(fields, "sensitive"))
     groups = release.groups_for(column)
-    usual = usual_power(groups.people())
+    default = usual_power(groups.people())
     endless = word(fields, "endless") == "on"
-    records = inf if endless else float(round(10 ** number(fields, "records", usual, 0, MOST)))
+    records = inf if endless else float(round(10 ** number(fields, "records", default, 0, MOST)))
     shape = word(fields, "shape", "table")
     if shape not in SHAPES:
         raise InputError(f"shape = {shape!r} is not known; use {', '.join(SHAPES)}")

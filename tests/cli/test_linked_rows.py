@@ -55,7 +55,7 @@ def test_a_bound_on_households_in_a_policy(folder: Path) -> None:
     [
         ('rows = "linkd"', "use 'gathered', 'unlinked' or 'linked'"),
         ('rows = "linked"\nweight = "age2"', "weight and rows = 'linked' do not go together"),
-        ('rows = "unlinked"\nhousehold = "home"', "household and rows = 'unlinked' do not go"),
+        ('rows = "unlinked"\nweight = "age2"', "weight and rows = 'unlinked' do not go together"),
     ],
 )
 def test_a_mistake_is_one_line(folder: Path, change: str, said: str) -> None:

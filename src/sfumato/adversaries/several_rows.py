@@ -100,16 +100,34 @@ class KnownParts:
         return worst_by_group
 
 
-def known_parts(release: Release, knows: Knows) -> KnownParts | None:
-    """What she may know of the people of a release; None where nobody knows whose rows they are."""
+@dataclass(frozen=True)
+class OwnedRows:
+    """Row i is published in group `group[i]` and is one of `person[i]`."""
+
+    person: Ints
+    group: Ints
+
+
+def owned_rows(release: Release) -> OwnedRows | None:
+    """Whose row lies in which group; None where nobody knows whose rows they are."""
     source = release.counted_from
-    counts = None if source is None else source.in_memory("telling whose rows are where").counts
-    if source is None or counts is None or counts.owner is None:
+    if source is None:
         return None
     placed = source.in_memory("telling whose rows are where")
+    counts = placed.counts
+    if counts.owner is None:
+        return None
     kept = placed.groups >= 0
     person = counts.owner[taken_rows(offsets_of(counts.n), placed.tuples[kept])[1]]
-    group = np.repeat(placed.groups[kept], placed.n[kept])
+    return OwnedRows(person.astype(np.int64), np.repeat(placed.groups[kept], placed.n[kept]))
+
+
+def known_parts(release: Release, knows: Knows) -> KnownParts | None:
+    """What she may know of the people of a release; None where nobody knows whose rows they are."""
+    rows = owned_rows(release)
+    if rows is None:
+        return None
+    person, group = rows.person, rows.group
     order = np.lexsort((group, person))
     person, group = person[order], group[order]
     fresh = np.ones(len(person), dtype=bool)

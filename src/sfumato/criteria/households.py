@@ -36,6 +36,7 @@ class OfHouseholds(JudgedAtEnd):
     sense: ClassVar[Sense]
     private: ClassVar[bool] = True
     reads_values: ClassVar[bool] = False
+    of_rows: ClassVar[bool] = True
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = True
 

@@ -239,10 +239,9 @@ class Schema:
                     f"{role} and rows = 'unlinked' do not go together yet; leave {role} out, or "
                     "keep one row a person"
                 )
-        if self.household is not None and (self.rows == "unlinked" or self.count):
-            conflict = "count" if self.count else "rows = 'unlinked'"
+        if self.household is not None and self.count:
             raise SchemaError(
-                f"household and {conflict} do not go together: whose household is found is told of "
+                "household and count do not go together: whose household is found is told of "
                 "people one by one; leave one of them out"
             )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from pathlib import Path
 
 import numpy as np
@@ -74,6 +74,30 @@ def test_linked_rows_are_found_by_their_signatures(listed, knows) -> None:
     assert known.household.tolist() == np.unique(homes, return_inverse=True)[1].tolist()
 
 
+@given(members, st.sampled_from(["all", 1, 2]))
+def test_rows_published_one_by_one_find_a_household_by_what_is_known_of_each(listed, knows) -> None:
+    rows = [(who, home, ward) for who, (home, wards) in enumerate(listed) for ward in wards]
+    columns = ("who", "home", "ward")
+    release = as_it_stands(table_of(rows, columns, person="who", rows="unlinked", knows=knows))
+    owned = [Counter(wards) for _, wards in listed]
+    missed = dict.fromkeys((home for home, _ in listed), Fraction(1))
+    for home, wards in listed:
+        size = len(wards) if knows == "all" else min(knows, len(wards))
+        parts = [Counter(part) for part in combinations(wards, size)]
+        fewest = min(sum(part <= other for other in owned) for part in parts)
+        missed[home] *= 1 - Fraction(1, fewest)
+    each = [float(1 - missed[home]) for home, _ in listed]
+    risk = linkage(release).households
+    assert risk is not None
+    assert risk.highest == pytest.approx(max(each))
+    assert risk.mean == pytest.approx(sum(each) / len(each))
+    homes = min(len({h for h, wards in listed if ward in wards}) for _, _, ward in rows)
+    asked = [sf.HouseholdAnonymity(2), sf.HouseholdRisk(0.5)]
+    by_homes, by_risk = sf.audit(release, asked).verdicts
+    assert by_homes.measured == homes
+    assert by_risk.measured == pytest.approx(max(each))
+
+
 @given(members)
 def test_who_has_several_rows_is_at_the_highest_of_their_risks(listed) -> None:
     rows = [(who, home, ward) for who, (home, wards) in enumerate(listed) for ward in wards]
@@ -87,11 +111,11 @@ def test_who_has_several_rows_is_at_the_highest_of_their_risks(listed) -> None:
 
 
 @pytest.mark.parametrize("maker", [sf.Mondrian(), sf.Lattice()])
-@pytest.mark.parametrize("rows", ["gathered", "linked"])
+@pytest.mark.parametrize("rows", ["gathered", "linked", "unlinked"])
 def test_a_bound_on_households_is_kept(maker, rows: str, tmp_path: Path) -> None:
     chance = np.random.default_rng(2)
     listed = [(n, n // 3, int(chance.integers(20, 60)), "AB"[n % 2]) for n in range(45)]
-    if rows == "linked":
+    if rows != "gathered":
         listed += [(who, home, age + 1, ill) for who, home, age, ill in listed[::2]]
     frame = pd.DataFrame(listed, columns=["who", "home", "age", "ill"])
     schema = sf.Schema(

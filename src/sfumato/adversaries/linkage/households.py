@@ -5,6 +5,9 @@ with members at risks r1, r2, ... she finds the household with probability 1 - (
 if she guesses each by itself, and that is everybody's risk in it. Members who are not published
 are at none, and are found with the others.
 
+Of rows published one by one she knows some of each member's, or all, and a member's risk is that of
+being found by the worst of what she may know (`adversaries/several_rows.py`).
+
 Linkage measures it, and criteria of households bound it.
 """
 
@@ -15,6 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
+from sfumato.adversaries.several_rows import known_parts, owned_rows
 from sfumato.counts.counts import rank_rows
 from sfumato.counts.households import Members
 from sfumato.numbers import Floats, Ints, rows_of
@@ -46,12 +50,16 @@ class Households:
         """None where nobody knows who lives together."""
         made = release.made
         if isinstance(made, ReadFrom) and made.households is not None and made.people is not None:
+            if release.schema.rows == "unlinked":  # people's rows have other numbers there
+                return None
             return _placed(release, made.people, made.households)
         rows = release.by_row or release
         placed = rows.counted_from
         if not isinstance(placed, Placement) or placed.table.households is None:
             return None
         members = placed.table.households
+        if release.schema.rows == "unlinked":
+            return _unlinked(release, members)
         if isinstance(release.regions, Signatures):
             return _linked(release.regions, placed, members)
         return _placed(release, placed.inside(len(release.groups)), members)
@@ -97,6 +105,16 @@ def _linked(described: Signatures, placed: Placement, members: Members) -> House
     risk = np.zeros(len(members.household))
     np.maximum.at(risk, person, 1 / described.fewest[group])
     return Households(members.household, risk, at_most=False, person=person, group=group)
+
+
+def _unlinked(release: Release, members: Members) -> Households | None:
+    """Rows published one by one: each person by the fewest people who fit what may be known."""
+    rows, parts = owned_rows(release), known_parts(release, release.schema.knows)
+    if rows is None or parts is None:
+        return None
+    risk = np.zeros(len(members.household))
+    risk[parts.persons] = parts.risks[parts.kind_of]
+    return Households(members.household, risk, parts.at_least, rows.person, rows.group)
 
 
 def _placed(release: Release, inside: Inside, members: Members) -> Households:

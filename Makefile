@@ -70,12 +70,13 @@ test-deep: test-all  ## Run all tests with 75 times as many random examples (lon
 coverage: install $(VENV)/.collected  ## Which lines the tests run; compiled functions aside.
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term
 
-check: install  ## Lint, types, import directions, one idea a module.
+check: install  ## Lint, types, import directions, one idea a module, names that say what they hold.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python scripts/check_rooms.py
 	$(BIN)/python scripts/check_modules.py
+	$(BIN)/python scripts/check_names.py
 
 format: install  ## Format the code.
 	$(BIN)/ruff check --fix --quiet . || true

@@ -68,6 +68,40 @@ def test_a_long_module_is_refused(tmp_path: Path, lines: int, refused: int) -> N
     assert len(modules(tmp_path, {"sfumato/counts/a.py": "x = 1\n" * lines})) == refused
 
 
+NAMES = {
+    "found = 1": "found",
+    "for one in rows: ...": "one",
+    "rows = [len(it) for it in lists]": "it",
+    "if (held := rows): ...": "held",
+    "def f(told): ...": "told",
+    "def f(*, what=None): ...": "what",
+    "rank = lambda this: -this": "this",
+    "def _told(): ...": "_told",
+    "class A:\n    shown: int": "shown",
+    "class A:\n    @property\n    def usual(self): ...": "usual",
+    "rows._found = 1": "_found",
+    "BEYOND = 3": "BEYOND",
+    "match rows:\n    case [every]: ...": "every",
+    "match rows:\n    case {'n': 1, **each}: ...": "each",
+    "import rows as hers": "hers",
+    "try: ...\nexcept ValueError as that: ...": "that",
+    "print(found, rows.told, f(what=1))": None,  # given by whom we only call
+    "def __eq__(self, other): ...": None,
+    "both, others, found_by, itself = 1, 2, 3, 4": None,
+    "'found'": None,
+}
+
+
+@pytest.mark.parametrize("text", NAMES)
+def test_a_name_says_what_it_holds(tmp_path: Path, text: str) -> None:
+    source = tree(tmp_path, {"sfumato/counts/a.py": text})
+    line = 1 + text[: text.rfind(NAMES[text] or "")].count("\n")
+    assert script("check_names").problems(source) == [
+        f"src/sfumato/counts/a.py:{line}: {NAMES[text]!r} says nothing of what it holds; "
+        "name the thing"
+    ] * (NAMES[text] is not None)
+
+
 def rooms(root: Path, files: dict[str, str]) -> list[str]:
     return list(script("check_rooms").problems(tree(root, files) / "sfumato"))
 

@@ -18,7 +18,7 @@ import numpy as np
 from sfumato.adversaries.base import IN_IT, CatalogueEntry, Moves, Threat
 from sfumato.numbers import Floats
 from sfumato.release.groups import Groups
-from sfumato.release.kinds import told_once
+from sfumato.release.kinds import one_per_kind
 from sfumato.release.release import Release
 
 NAME = "random worlds"
@@ -83,7 +83,7 @@ class RandomWorlds:
 
     def moves(self) -> Moves:
         """From how common a value is among everybody to how common it is in a group."""
-        groups = told_once(self.groups)
+        groups = one_per_kind(self.groups)
         everybody = np.float64(max(groups.places, 1))
         gathered = Moves(groups)
         having = groups.having.astype(np.float64)

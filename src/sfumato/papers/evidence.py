@@ -195,8 +195,8 @@ class Reproduction:
     def without_print(self) -> str:
         """In a line, why some rows have nothing printed beside them."""
         reasons = Counter(row.because for row in self.evidence if row.outcome == "no print at hand")
-        told = "; ".join(f"{because} (rows: {rows})" for because, rows in reasons.items())
-        return f"Without print at hand: {told}." if told else ""
+        listed = "; ".join(f"{because} (rows: {rows})" for because, rows in reasons.items())
+        return f"Without print at hand: {listed}." if listed else ""
 
     def brief_sheet(self) -> Sheet:
         """What differs first, without reasons."""

@@ -52,7 +52,7 @@ def kinds_of(groups: Groups) -> GroupKinds | None:
     return GroupKinds(groups.take(first).with_beside(beside), of)
 
 
-def told_once(groups: Groups) -> Groups:
+def one_per_kind(groups: Groups) -> Groups:
     """The groups, or where that is less work one of each kind."""
     kinds = kinds_of(groups)
     return groups if kinds is None else kinds.groups

@@ -51,7 +51,7 @@ from sfumato.adversaries.priors import (
 )
 from sfumato.errors import InputError
 from sfumato.release.groups import Groups
-from sfumato.release.kinds import told_once
+from sfumato.release.kinds import one_per_kind
 from sfumato.release.release import Release
 
 WORDS: dict[type, str] = {
@@ -194,7 +194,7 @@ class Observation:
 
     def threats(self) -> list[Threat]:
         """Her row of the threat matrix."""
-        if self.observer.fixed and (kinds := told_once(self.groups)) is not self.groups:
+        if self.observer.fixed and (kinds := one_per_kind(self.groups)) is not self.groups:
             return replace(self, groups=kinds).threats()
         observer, groups = self.observer, self.groups
         knows = f"the target's quasi-identifiers, and {observer}"

@@ -34,7 +34,7 @@ from sfumato.adversaries.realistic.ratios import (
 from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints
 from sfumato.release.groups import Groups
-from sfumato.release.kinds import told_once
+from sfumato.release.kinds import one_per_kind
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ class Beliefs:
             return []  # no release but noise holds against her: nothing to measure
         name = groups.attribute or "the sensitive value"
         if not (adversary.by_cell or adversary.by_region):
-            groups = told_once(groups)
+            groups = one_per_kind(groups)
         moves = Moves(groups)
         if adversary.by_cell:
             by_cell = adversary.cell_prior(groups)

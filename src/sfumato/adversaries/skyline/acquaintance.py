@@ -50,7 +50,7 @@ from sfumato.errors import InputError, quoted
 from sfumato.numbers import Floats, Ints
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
-from sfumato.release.kinds import told_once
+from sfumato.release.kinds import one_per_kind
 from sfumato.release.release import Release
 
 _CELLS = 1 << 20
@@ -172,7 +172,7 @@ class Acquainted:
     case: Case | None = None
 
     def threats(self) -> list[Threat]:
-        groups = told_once(self.groups)
+        groups = one_per_kind(self.groups)
         case = case_of(groups, self.case)
         targets = np.asarray(self.targets, dtype=np.int64)
         points = np.tile(np.asarray(self.known, dtype=np.int64), (len(targets), 1))

@@ -25,7 +25,7 @@ from sfumato.criteria.base import Verdict
 from sfumato.errors import InputError
 from sfumato.numbers import Bools, shortest
 from sfumato.release.groups import Groups
-from sfumato.release.kinds import told_once
+from sfumato.release.kinds import one_per_kind
 from sfumato.release.release import Release
 from sfumato.report.document import (
     OF_TABLE,
@@ -319,7 +319,7 @@ def _required(
 
 def _default_charts(name: str, groups: Groups) -> Iterator[Chart]:
     """Somebody who knows the table's distribution, and somebody with any opinion at all."""
-    groups, people = told_once(groups), float(groups.reference.sum())
+    groups, people = one_per_kind(groups), float(groups.reference.sum())
     series, sentences = [], []
     for shape, words in (("table", "knows the table's distribution"), (None, "believes anything")):
         least = float(groups.width) if shape is None else 1.0

@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from math import comb
-from typing import Literal
 
 import numpy as np
 
@@ -41,12 +40,12 @@ from sfumato.numbers import Bools, Floats, Ints, offsets_of, rows_of, taken_rows
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from sfumato.release.signatures import Knows
 
 NAME = "several rows"
 SAME = f"{NAME}, the same in all"
 ANY = f"{NAME}, in any of them"
 TOO_MANY = "there are too many sets of so few rows; say knows = 'all'"
-Knows = int | Literal["all"]
 _MOST_PARTS = 200_000  # sets of rows that may be known; beyond, she is taken to know all rows
 _MOST_LOOKS = (
     1 << 28

@@ -51,7 +51,6 @@ from sfumato.adversaries.composition.exposure import (
 )
 from sfumato.adversaries.composition.intersection import of_one_value
 from sfumato.adversaries.composition.rows_exposure import WatchedRows
-from sfumato.adversaries.several_rows import Knows
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.criteria.base import (
     Measure,
@@ -69,6 +68,7 @@ from sfumato.numbers import Bools, Ints, fraction, shortest
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from sfumato.release.signatures import Knows
 from sfumato.release.summing import group_counts
 
 

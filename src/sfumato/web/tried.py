@@ -19,6 +19,7 @@ from sfumato.report.comparison import RISKS, Figures
 from sfumato.report.document import Section, as_json, percentage
 from sfumato.report.report import Report
 from sfumato.report.risk_map import (
+    Place,
     RiskPoint,
     at_one_place,
     cost_text,
@@ -42,8 +43,6 @@ COST = "loss"  # by which all releases are compared; each may have been made bes
 PARTS = ("criteria", "search", "columns", "worst")
 PRIVATE = ("search", "worst")  # other releases of the table, and single groups
 _SHARING, _WORDS = 3, 36  # numbers and letters beside a mark
-
-Place = tuple[float, float]
 
 
 # -- making ----------------------------------------------------------------------------------------

@@ -32,13 +32,14 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.adversaries.base import ALTERED
-from sfumato.adversaries.several_rows import KnownParts, Knows, known_parts
+from sfumato.adversaries.several_rows import KnownParts, known_parts
 from sfumato.adversaries.skyline.breach import NEAR, odds_at
 from sfumato.adversaries.skyline.few_groups import shapes_of
 from sfumato.errors import InputError, quoted
 from sfumato.numbers import Bools, Floats, Ints, rows_of, sums_by
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
+from sfumato.release.signatures import Knows
 
 _ONE_BY_ONE = 64  # relatives who are told one by one; more of them are told as the last would be
 

@@ -13,11 +13,12 @@ import numpy as np
 
 from sfumato.adversaries.linkage.presence import NAME as PRESENCE
 from sfumato.adversaries.linkage.special_uniques import SpecialUniques, special_uniques
-from sfumato.adversaries.several_rows import Knows, RowsReader
+from sfumato.adversaries.several_rows import RowsReader
 from sfumato.errors import InputError, SfumatoError
 from sfumato.numbers import percent
 from sfumato.release.beside import Headcount
 from sfumato.release.release import Release
+from sfumato.release.signatures import Knows
 from sfumato.report.document import OF_TABLE, Document, Gist, Section, Sheet, cell_text, percentage
 from sfumato.report.report import Report, few, few_of
 

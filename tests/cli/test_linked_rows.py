@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -48,6 +49,52 @@ def test_a_bound_on_households_in_a_policy(folder: Path) -> None:
     verdicts = {one["criterion"]: one for one in json.loads(judged.stdout)["verdicts"]}
     assert verdicts["household-anonymity"]["measured"] == 1
     assert verdicts["household-risk"]["measured"] == 1
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_households_of_a_release_are_judged_from_its_folder(folder: Path, linked: bool) -> None:
+    bounds = re.findall(r"```toml\n(.*?)```", PAGE[PAGE.index("## Households") :], re.DOTALL)[0]
+    policy = (folder / "policy.toml").read_text().replace('"age", "ward"', '"age"')
+    shown = 'rows = "linked"\nknows = "all"' if linked else ""
+    policy = policy.replace('rows = "linked"\nknows = "all"', f'household = "home"\n{shown}')
+    (folder / "policy.toml").write_text(policy + bounds.replace("0.3", "0.4"))
+    people = [f"{n},{n % 37},{n // 2},{'flu' if n % 3 else 'gout'}\n" for n in range(60)]
+    visits = people + (people[::2] if linked else [])
+    (folder / "visits.csv").write_text("patient,age,home,ill\n" + "".join(visits))
+    asked = ("--policy", folder / "policy.toml")
+    made = sfumato("anonymize", folder / "visits.csv", *asked, "--out", folder / "release")
+    assert made.returncode == 0, made.stderr
+
+    def judged(release: Path, *more: object) -> tuple[int, list[object]]:
+        run = sfumato("audit", release, *asked, *more, "--json")
+        content = json.loads(run.stdout)
+        bounded = [
+            (one["criterion"], one["status"], one["measured"]) for one in content["verdicts"]
+        ]
+        threats = [row for row in content["threats"] if "household" in row["adversary"]]
+        return run.returncode, [bounded, threats]
+
+    exit_code, from_folder = judged(folder / "release")
+    assert exit_code == 0
+    assert judged(folder / "release", "--table", folder / "visits.csv") == (0, from_folder)
+    report = json.loads((folder / "release/private/report.json").read_text())
+    in_memory = {one["criterion"]: one["measured"] for one in report["verdicts"]}
+    assert {criterion: measured for criterion, _, measured in from_folder[0]} == in_memory
+    threats = [row for row in report["threats"] if "household" in row["adversary"]]
+    assert threats == from_folder[1] != []
+
+    shutil.copytree(folder / "release/public", folder / "public")
+    exit_code, (statuses, threats) = judged(folder / "public")
+    assert (exit_code, threats) == (3, [])
+    assert [status for _, status, _ in statuses] == ["holds"] * 2 + ["cannot_judge"] * 2
+    kept = folder / "release/private/households.parquet"
+    kept.write_bytes(kept.read_bytes() + b" ")
+    refused = sfumato("audit", folder / "release", *asked)
+    assert refused.returncode == 2
+    assert "households.parquet was changed since the release was made" in refused.stderr
+    assert refused.stderr.count("\n") == 1
+    kept.unlink()
+    assert judged(folder / "release")[0] == 3
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.counts.counts import Counts
+from sfumato.counts.counts import Counts, rank_rows
+from sfumato.counts.households import Members
 from sfumato.errors import InputError
-from sfumato.numbers import Bools, Floats, Ints, sums_by, taken_rows
+from sfumato.numbers import Bools, Floats, Ints, rows_of, sums_by, taken_rows
 
 if TYPE_CHECKING:
     from sfumato.perturbation.base import Perturbation
@@ -142,6 +143,44 @@ class Inside:
     def together(self, first: Ints) -> Inside:
         """Runs of groups as one group each: those from first[i] up to first[i + 1]."""
         return Inside(self.counts, self.indptr[first], self.tuples, self.n)
+
+
+@dataclass(frozen=True)
+class PlacedMembers:
+    """Who lives together, and in which groups they are: private.
+
+    `person[i]` is of kind `kind[i]`: people of one kind have equal quasi-identifiers, or publish
+    equal rows. Of kind `placed[j]` group `group[j]` has `n[j]` people. `household` is that of each
+    person.
+    """
+
+    person: Ints
+    kind: Ints
+    household: Ints
+    placed: Ints
+    group: Ints
+    n: Ints
+
+    @classmethod
+    def of(cls, members: Members, inside: Inside) -> PlacedMembers:
+        """Members of households, by the quasi-identifiers of whoever is in groups."""
+        counts = inside.counts
+        stacked = np.hstack([members.codes, counts.codes[:, inside.tuples]])
+        number, _ = rank_rows(stacked, [len(domain) for domain in counts.quasi])
+        kind, placed = np.split(number.astype(np.int64), [members.codes.shape[1]])
+        groups = rows_of(inside.indptr)
+        return cls(members.person, kind, members.household, placed, groups, inside.n)
+
+    @property
+    def kinds(self) -> int:
+        """How many kinds there are."""
+        return int(max(self.kind.max(initial=-1), self.placed.max(initial=-1))) + 1
+
+    def renumbered(self, number: Ints) -> PlacedMembers:
+        """Group g is now group `number[g]`, or left out where that is -1."""
+        group = number[self.group]
+        kept = group >= 0
+        return replace(self, placed=self.placed[kept], group=group[kept], n=self.n[kept])
 
 
 @dataclass(frozen=True)

@@ -18,13 +18,12 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.counts import Counts
-from sfumato.counts.households import Members
 from sfumato.engines.base import Scratch, row_blocks
 from sfumato.engines.form import FileForm
 from sfumato.errors import ResourceError, SchemaError
 from sfumato.numbers import Codes, Ints, sums_by
 from sfumato.perturbation.base import Perturbation
-from sfumato.release.beside import Inside
+from sfumato.release.beside import Inside, PlacedMembers
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.read.source import StrayColumns
 from sfumato.schema.domain import Domain
@@ -369,8 +368,8 @@ class ReadFrom:
 
     `counted_from`: the tuples that were published, with the groups they are in, where they fit in
     memory. `matching`: who was taken for alike. `people`: who is in which group, where its owner
-    kept that or gave the table; `households`: who of that table lives together. `guarantee`: what
-    it says it promises. `file`: the folder of ours it was read from, or the file it was kept in;
+    kept that or gave the table; `households`: who of them lives together. `guarantee`: what it
+    says it promises. `file`: the folder of ours it was read from, or the file it was kept in;
     `files`: all that were read. `stray`: what is published besides. `domains`: what
     quasi-identifiers may be, where its owner kept that and the schema does not say. `perturbed`:
     what it says was done to columns.
@@ -385,24 +384,26 @@ class ReadFrom:
     domains: Mapping[str, Domain] = field(default_factory=dict)
     perturbed: Mapping[str, Perturbation] = field(default_factory=dict)
     files: tuple[FileStamp, ...] = ()
-    households: Members | None = None
+    households: PlacedMembers | None = None
 
     def inside(self, total: int) -> Inside | None:
         return self.people
 
     def take(self, kept: Ints, total: int) -> Made:
-        matching, placed = self.matching, self.counted_from
+        matching, placed, homes = self.matching, self.counted_from, self.households
         if isinstance(matching, WildcardMatching):
             matching = WildcardMatching(matching.published[kept])
+        number = _numbers_among(kept, total)
         return replace(
             self,
-            counted_from=None if placed is None else placed.renumbered(_numbers_among(kept, total)),
+            counted_from=None if placed is None else placed.renumbered(number),
             matching=matching,
             people=None if self.people is None else self.people.take(kept),
+            households=None if homes is None else homes.renumbered(number),
         )
 
     def merge(self, number: Ints, total: int) -> Made:
-        matching, placed = self.matching, self.counted_from
+        matching, placed, homes = self.matching, self.counted_from, self.households
         if isinstance(matching, WildcardMatching):
             matching = WildcardMatching(sums_by(number, matching.published, total))
         return replace(
@@ -410,6 +411,7 @@ class ReadFrom:
             counted_from=None if placed is None else placed.renumbered(number),
             matching=matching,
             people=None if self.people is None else self.people.merge(number, total),
+            households=None if homes is None else homes.renumbered(number),
         )
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.linkage.households import Households
-from sfumato.adversaries.linkage.risks import linkage
+from sfumato.adversaries.linkage.households import UNKNOWN, Households
+from sfumato.adversaries.linkage.risks import BY_HOUSEHOLD, linkage
+from sfumato.release.households_file import HOUSEHOLDS
 from sfumato.release.release import as_it_stands
 from tests.oracles.linked_oracle import candidates
 
@@ -135,19 +140,195 @@ def test_a_bound_on_households_is_kept(maker, rows: str, tmp_path: Path) -> None
     assert report.linkage.households.highest <= 0.4
     release.save(tmp_path / "out", report=report, policy=policy)
     assert "home" not in pd.read_csv(tmp_path / "out/public/data.csv").columns
-    again = sf.audit(sf.read_release(tmp_path / "out", schema), policy)
-    assert [one.status for one in again.verdicts] == ["holds", "cannot_judge", "cannot_judge"]
-    # The table it was made of says who lives together; by another one nobody knows.
     saved = sf.read_release(tmp_path / "out", schema)
-    with_table = sf.audit(saved, policy, table=table)
+    if rows == "unlinked":  # who lives together is not kept of these
+        alone = saved
+    else:
+        again, with_table = sf.audit(saved, policy), sf.audit(saved, policy, table=table)
+        assert figures(again) == figures(with_table) == figures(report)
+        shutil.copytree(tmp_path / "out/public", tmp_path / "handed out")
+        alone = sf.read_release(tmp_path / "handed out", schema)
+    # Nobody else knows: but for the table it was made of, which must be that one.
+    by_anybody = sf.audit(alone, policy)
+    assert [one.status for one in by_anybody.verdicts] == ["holds", "cannot_judge", "cannot_judge"]
+    assert by_anybody.linkage.households is None
     if rows == "gathered":
-        assert [one.measured for one in with_table.verdicts] == [
-            one.measured for one in report.verdicts
-        ]
-        assert with_table.holds
+        assert figures(sf.audit(alone, policy, table=table)) == figures(report)
     other = sf.read(frame.assign(age=frame.age + 7), schema)
-    without = sf.audit(saved, policy, table=other)
+    without = sf.audit(alone, policy, table=other)
     assert [one.status for one in without.verdicts[1:]] == ["cannot_judge", "cannot_judge"]
+
+
+def figures(report: sf.Report) -> list[object]:
+    """What was measured, and the row of households in the threat matrix."""
+    judged = [(one.criterion, one.status, one.measured, one.note) for one in report.verdicts]
+    threats = [one for one in report.threats if one.adversary == BY_HOUSEHOLD]
+    assert len(threats) == (report.linkage.households is not None)
+    return [*judged, report.linkage.households, *threats]
+
+
+ASKED = [sf.HouseholdRisk(0.9), sf.HouseholdAnonymity(2)]
+
+
+def homes(rows: int = 120, values: int = 40) -> pd.DataFrame:
+    """People of households of three, with cells that files write in several ways."""
+    chance = np.random.default_rng(rows + values)
+    days = pd.to_timedelta(chance.integers(0, values, rows) * 100, "D")
+    return pd.DataFrame(
+        {
+            "home": [f"Elm Street {n // 3}" for n in range(rows)],
+            "age": chance.integers(20, 20 + values, rows),
+            "income": chance.integers(4, 4 + values, rows) / 4,
+            "sex": chance.choice(["f", "m", None], rows),
+            "born": pd.to_datetime("1960-01-01") + days,
+            "ill": chance.choice(list("ABCD"), rows),
+        }
+    )
+
+
+HOMES = sf.Schema(["age", "income", "sex", "born"], "ill", household="home")
+MAKERS = {
+    "strict": (sf.Mondrian(), sf.KAnonymity(4)),
+    "relaxed": (sf.Mondrian(strict=False), sf.KAnonymity(4)),
+    "centroids": (sf.Microaggregation(4), sf.KAnonymity(4)),
+    "buckets": (sf.Anatomy(3), sf.DistinctDiversity(3)),
+}
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("values", [3, 40])  # equal people are parted, or there are none
+@pytest.mark.parametrize("form", ["csv", "semicolons", "parquet"])
+def test_a_release_read_back_says_of_households_what_it_said(
+    maker: str, values: int, form: str, tmp_path: Path
+) -> None:
+    frame, file = homes(values=values), tmp_path / "people.csv"
+    if form == "parquet":
+        frame.to_parquet(file := tmp_path / "people.parquet")
+    elif form == "csv":
+        frame.to_csv(file, index=False)
+    else:
+        written = frame.assign(born=frame.born.dt.strftime("%d.%m.%Y"))
+        written.to_csv(file, index=False, sep=";", decimal=",", na_rep="NA")
+    anonymizer, criterion = MAKERS[maker]
+    policy = sf.Policy([criterion], anonymizer=anonymizer, schema=HOMES)
+    release = sf.anonymize(sf.read(file, HOMES), policy, seed=1)
+    report = sf.audit(release, ASKED)
+    assert report.linkage.households is not None
+    release.save(tmp_path / "out", report=report, policy=policy)
+    assert figures(sf.audit(sf.read_release(tmp_path / "out", HOMES), ASKED)) == figures(report)
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.sampled_from("xyz"), st.lists(st.sampled_from("AB"))),
+        min_size=2,
+        max_size=9,
+    ),
+    st.integers(0, 3),
+)
+def test_suppressed_people_and_several_values_read_back(listed, seed: int) -> None:
+    rows = [
+        (who, home, ward, ill)
+        for who, (home, ward, ills) in enumerate(listed)
+        for ill in ills or ["C"]
+    ]
+    frame = pd.DataFrame(rows, columns=["who", "home", "ward", "ill"])
+    schema = sf.Schema(["ward"], "ill", person="who", household="home")
+    maker = sf.Lattice()
+    policy = sf.Policy([sf.KAnonymity(2)], anonymizer=maker, schema=schema, suppression=0.5)
+    release = sf.anonymize(sf.read(frame, schema), policy, seed=seed)
+    with TemporaryDirectory() as folder:
+        out = release.save(Path(folder) / "out", policy=policy)
+        saved = sf.read_release(out, schema)
+        assert figures(sf.audit(saved, ASKED)) == figures(sf.audit(release, ASKED))
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    policy = sf.Policy([sf.KAnonymity(4)], anonymizer=sf.Mondrian(), schema=HOMES)
+    table = sf.read(homes(), HOMES)
+    for name, seed in (("out", 1), ("again", 1), ("other", 2)):
+        release = sf.anonymize(table, policy, seed=1)
+        release.save(tmp_path / name, policy=policy, seed=seed)
+    return tmp_path / "out"
+
+
+def test_what_is_kept_of_households_names_nobody_and_is_the_owners_alone(saved: Path) -> None:
+    kept = saved / "private" / HOUSEHOLDS
+    assert kept.stat().st_mode & 0o777 == 0o600
+    rows = pq.read_table(kept)
+    assert rows.schema.names == ["person", "household", "kind", "people", "shown"]
+    assert sorted(rows["person"].to_pylist()) == list(range(120))
+    numbers = dict(zip(rows["person"].to_pylist(), rows["household"].to_pylist(), strict=True))
+    assert Counter(Counter(numbers.values()).values()) == {3: 40}
+    in_order = [numbers[who] == who // 3 for who in range(120)]
+    assert sum(in_order) < 20  # as many as chance has it
+    assert b"Elm Street" not in kept.read_bytes()
+    again, other = (saved.parent / name / "private" / HOUSEHOLDS for name in ("again", "other"))
+    assert pq.read_table(again).equals(rows)
+    assert not pq.read_table(other).equals(rows)
+    for file in (saved / "public").rglob("*"):
+        text = file.read_text()
+        assert "Elm Street" not in text
+        assert HOUSEHOLDS not in text
+
+
+def changed(saved: Path, **columns: object) -> None:
+    """Other numbers, and no list of sums that would tell."""
+    kept = saved / "private" / HOUSEHOLDS
+    rows = pq.read_table(kept)
+    for name, number in columns.items():
+        values = [number, *rows[name].to_pylist()[1:]]
+        column = pa.array(values, rows.schema.field(name).type)
+        rows = rows.set_column(rows.schema.get_field_index(name), name, column)
+    pq.write_table(rows, kept)
+    (saved / "private/manifest.sha256").unlink()
+
+
+@pytest.mark.parametrize(
+    ("column", "number"),
+    [
+        ("person", 1),
+        ("person", -1),
+        ("household", 10**12),
+        ("kind", 10**12),
+        ("people", 0),
+        ("people", 9),
+        ("shown", "elsewhere"),
+    ],
+)
+def test_households_that_do_not_fit_are_refused(saved: Path, column: str, number: object) -> None:
+    changed(saved, **{column: number})
+    with pytest.raises(sf.InputError, match=f"{HOUSEHOLDS} does not fit the published data"):
+        sf.read_release(saved, HOMES)
+
+
+def test_changed_and_missing_evidence_of_households(saved: Path) -> None:
+    kept = saved / "private" / HOUSEHOLDS
+    content = kept.read_bytes()
+    kept.write_bytes((saved.parent / "other/private" / HOUSEHOLDS).read_bytes())
+    with pytest.raises(sf.InputError, match=f"{HOUSEHOLDS} was changed since the release was made"):
+        sf.read_release(saved, HOMES)
+    sums = saved / "private/manifest.sha256"
+    listed = sums.read_text()
+    sums.unlink()
+    with pytest.raises(sf.InputError, match=f"{HOUSEHOLDS} was written for other data"):
+        sf.read_release(saved, HOMES)
+    kept.write_bytes(content[:-9])
+    with pytest.raises(sf.InputError, match=f"{HOUSEHOLDS} is broken"):
+        sf.read_release(saved, HOMES)
+    kept.write_bytes(content)
+    unchecked = sf.audit(sf.read_release(saved, HOMES), ASKED)
+    assert any("not checked whether" in note and HOUSEHOLDS in note for note in unchecked.notes)
+    pq.write_table(pq.read_table(kept).drop_columns(["kind"]), kept)
+    with pytest.raises(sf.InputError, match=f"{HOUSEHOLDS} has other columns"):
+        sf.read_release(saved, HOMES)
+    sums.write_text(listed)
+    kept.unlink()
+    report = sf.audit(sf.read_release(saved, HOMES), ASKED)
+    assert [one.status for one in report.verdicts] == ["cannot_judge", "cannot_judge"]
+    assert {one.note for one in report.verdicts} == {UNKNOWN}
+    assert report.linkage.households is None
 
 
 def test_who_lives_together_must_be_known() -> None:

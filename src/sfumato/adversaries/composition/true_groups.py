@@ -17,7 +17,7 @@ from sfumato.adversaries.locating.targets import Targets, targets_of
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError
 from sfumato.numbers import Codes, Floats, Ints, offsets_of, rows_of
-from sfumato.release.beside import Inside
+from sfumato.release.beside import Inside, PlacedMembers
 from sfumato.release.groups import Groups
 from sfumato.release.made import MadeHere, Placement, ReadFrom
 from sfumato.release.release import Release
@@ -124,7 +124,10 @@ def with_people_of(release: Release, table: Table) -> Release:
         return release
     inside = _inside_by_table(release, table)
     if isinstance(inside, Inside) and isinstance(made, ReadFrom):
-        return replace(release, made=replace(made, people=inside, households=table.households))
+        households = made.households
+        if table.households is not None:
+            households = PlacedMembers.of(table.households, inside)
+        return replace(release, made=replace(made, people=inside, households=households))
     if known:
         return release
     note = f"the table {table.source.label} does not tell who is in which group: {inside}"

@@ -19,10 +19,9 @@ from functools import cached_property
 import numpy as np
 
 from sfumato.adversaries.several_rows import known_parts, owned_rows
-from sfumato.counts.counts import rank_rows
-from sfumato.counts.households import Members
-from sfumato.numbers import Floats, Ints, rows_of
-from sfumato.release.beside import Inside
+from sfumato.numbers import Floats, Ints
+from sfumato.release.beside import PlacedMembers
+from sfumato.release.households_file import placed_members
 from sfumato.release.made import Placement, ReadFrom
 from sfumato.release.release import Release
 from sfumato.release.signatures import Signatures
@@ -48,27 +47,17 @@ class Households:
     @classmethod
     def of(cls, release: Release) -> Households | None:
         """None where nobody knows who lives together."""
-        made = release.made
-        if isinstance(made, ReadFrom) and made.households is not None and made.people is not None:
-            if release.schema.rows == "unlinked":  # people's rows have other numbers there
-                return None
-            return _placed(release, made.people, made.households)
-        rows = release.by_row or release
-        placed = rows.counted_from
-        if not isinstance(placed, Placement) or placed.table.households is None:
-            return None
-        members = placed.table.households
         if release.schema.rows == "unlinked":
-            return _unlinked(release, members)
-        if isinstance(release.regions, Signatures):
-            return _linked(release.regions, placed, members)
-        return _placed(release, placed.inside(len(release.groups)), members)
+            return _unlinked(release)
+        placed = placed_members(release)
+        return None if placed is None else _members_at_risk(release, placed)
 
     @cached_property
     def chance(self) -> Floats:
         """The chance that somebody of a household is found, and so all of it."""
         missed = np.ones(int(self.household.max(initial=-1)) + 1)
-        np.multiply.at(missed, self.household, 1 - self.risk)
+        order = np.argsort(self.risk)  # products of floats: the same in whatever order people are
+        np.multiply.at(missed, self.household[order], 1 - self.risk[order])
         return 1 - missed
 
     @cached_property
@@ -88,58 +77,42 @@ class Households:
         return worst
 
 
-def _linked(described: Signatures, placed: Placement, members: Members) -> Households:
-    """Rows that a pseudonym links: who is found by all that may be known of her rows."""
-    distinct = np.array(
-        [
-            len(np.unique(described.sets.members[low:high]))
-            for low, high in zip(
-                described.sets.offsets[:-1], described.sets.offsets[1:], strict=True
-            )
-        ],
-        dtype=np.int64,
-    )
-    signature_of = np.repeat(np.arange(len(described)), distinct)  # of rows that look alike in it
-    published = np.flatnonzero(placed.groups >= 0)
-    person, group = members.person[published], signature_of[placed.groups[published]]
-    risk = np.zeros(len(members.household))
-    np.maximum.at(risk, person, 1 / described.fewest[group])
-    return Households(members.household, risk, at_most=False, person=person, group=group)
-
-
-def _unlinked(release: Release, members: Members) -> Households | None:
+def _unlinked(release: Release) -> Households | None:
     """Rows published one by one: each person by the fewest people who fit what may be known."""
+    placed = release.counted_from
+    if isinstance(release.made, ReadFrom) and release.made.households is not None:
+        return None  # people's rows have other numbers there
+    if not isinstance(placed, Placement) or placed.table.households is None:
+        return None
     rows, parts = owned_rows(release), known_parts(release, release.schema.knows)
     if rows is None or parts is None:
         return None
-    risk = np.zeros(len(members.household))
+    household = placed.table.households.household
+    risk = np.zeros(len(household))
     risk[parts.persons] = parts.risks[parts.kind_of]
-    return Households(members.household, risk, parts.at_least, rows.person, rows.group)
+    return Households(household, risk, parts.at_least, rows.person, rows.group)
 
 
-def _placed(release: Release, inside: Inside, members: Members) -> Households:
-    """By quasi-identifiers, which say in which group somebody is, or in which of several."""
-    counts = inside.counts
-    stacked = np.hstack([members.codes, counts.codes[:, inside.tuples]])
-    number, first = rank_rows(stacked, [len(domain) for domain in counts.quasi])
-    of_member, of_tuple = np.split(number, [members.codes.shape[1]])
-    groups = rows_of(inside.indptr)
+def _members_at_risk(release: Release, placed: PlacedMembers) -> Households:
+    """By what is published of people's kinds, each of which is in one group, or in several."""
+    groups, kinds = placed.group, placed.kinds
     if release.regions.exact:
-        sizes = np.bincount(of_tuple, weights=inside.n, minlength=len(first))[of_tuple]
+        sizes = np.bincount(placed.placed, weights=placed.n, minlength=kinds)[placed.placed]
+    elif isinstance(release.regions, Signatures):  # by all that may be known of her rows
+        sizes = release.regions.fewest[groups].astype(np.float64)
     else:
         sizes = release.groups.sizes[groups].astype(np.float64)
-    fewest, most = np.full(len(first), np.inf), np.zeros(len(first))
-    np.minimum.at(fewest, of_tuple, sizes)
-    np.maximum.at(most, of_tuple, sizes)
-    group = np.full(len(first), -1, dtype=np.int64)
-    group[of_tuple] = groups
-    parted = bool((group[of_tuple] != groups).any())
-    risk = np.zeros(len(members.household))
-    np.maximum.at(risk, members.person, 1 / fewest[of_member])
-    known = np.flatnonzero(group[of_member] >= 0)
-    at_most = bool((fewest < most)[of_member].any())
+    fewest, most = np.full(kinds, np.inf), np.zeros(kinds)
+    np.minimum.at(fewest, placed.placed, sizes)
+    np.maximum.at(most, placed.placed, sizes)
+    group = np.full(kinds, -1, dtype=np.int64)
+    group[placed.placed] = groups
+    parted = bool((group[placed.placed] != groups).any())
+    risk = np.zeros(len(placed.household))
+    np.maximum.at(risk, placed.person, 1 / fewest[placed.kind])
+    known = np.flatnonzero(group[placed.kind] >= 0)
+    at_most = bool((fewest < most)[placed.kind].any())
     if parted:
         known = known[:0]
-    return Households(
-        members.household, risk, at_most, members.person[known], group[of_member][known]
-    )
+    person, of_person = placed.person[known], group[placed.kind][known]
+    return Households(placed.household, risk, at_most, person, of_person)

@@ -344,8 +344,10 @@ def _household_risk(known: Households, thresholds: Sequence[float]) -> Risk:
     """That of the published people, by their households."""
     people = known.published
     risk = known.chance[known.household[people]]
-    # Whoever does not look at quasi-identifiers takes anybody, and is right about one of hers.
     members = np.bincount(known.household[people])[known.household[people]]
+    order = np.lexsort((members, -risk))  # so that no figure depends on the order of people
+    risk, members = risk[order], members[order]
+    # Whoever does not look at quasi-identifiers takes anybody, and is right about one of hers.
     blind: Floats = 1 - np.power(1 - 1 / len(people), members.astype(np.float64))
     highest = float(risk.max())
     return Risk(

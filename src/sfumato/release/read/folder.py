@@ -26,6 +26,7 @@ from sfumato.numbers import Floats
 from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import GROUP_ID, of_scheme
 from sfumato.release.groups import Groups
+from sfumato.release.households_file import HOUSEHOLDS, read_households
 from sfumato.release.made import ReadFrom
 from sfumato.release.manifest import (
     BY_PERSON,
@@ -223,6 +224,10 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
         files = {name: digest(public / name) for name in manifest.files}
         inside = read_people(people, release, made.counted_from, files, manifest.form.codes)
         made = replace(made, people=inside)
+    homes = public.parent / "private" / HOUSEHOLDS
+    if os.access(homes, os.R_OK) and homes.is_file() and not release.shares_people:
+        files = {name: digest(public / name) for name in manifest.files}
+        made = replace(made, households=read_households(homes, release, files))
     return replace(
         release,
         counted_groups=by_attribute,
@@ -292,7 +297,7 @@ def _check_sums(manifest: Path, private: Path) -> list[str]:
     sums = dict(line.split(maxsplit=1)[::-1] for line in _lines(known)) if known.is_file() else {}
     unchecked = []
     copies = sorted(path.name for path in private.glob(f"{OWNED_ROWS}.*"))
-    for name in (f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE, *copies):
+    for name in (f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE, HOUSEHOLDS, *copies):
         path = manifest if name.endswith(MANIFEST) else private / name
         if not path.is_file():
             continue

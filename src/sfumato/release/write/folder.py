@@ -24,6 +24,7 @@ from sfumato.files import PRIVATE, check_new_folder, new_folder
 from sfumato.perturbation.pseudonyms import KEY, key_name
 from sfumato.progress import phase
 from sfumato.release.description import GROUP_ID, PSEUDONYM
+from sfumato.release.households_file import HOUSEHOLDS, write_households
 from sfumato.release.linked import LinkedPlacement, pseudonym_column
 from sfumato.release.made import MadeHere, Randomised
 from sfumato.release.manifest import (
@@ -164,11 +165,13 @@ def write_folder(
             _write_records(evidence.records.to_arrow(), private, parquet=form.is_columnar)
         if release.schema.rows == "unlinked":
             write_rows(release, rows_with_owners(release, seed), private, form)
+        write_households(release, private, manifest["files"], seed)
         if policy is not None:
             policy.save_evidence(private, target, release.schema)
             if policy.needs_people and release.schema.rows == "gathered":
                 write_people(release, private, manifest["files"])
-        kept = [f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE, f"{OWNED_ROWS}{form.ending}"]
+        kept = [f"../public/{MANIFEST}", REFERENCE, DOMAINS, PEOPLE, HOUSEHOLDS]
+        kept.append(f"{OWNED_ROWS}{form.ending}")
         there = [name for name in kept if (private / name).is_file()]
         _write(private / SUM, "\n".join(f"{digest(private / name)}  {name}" for name in there))
     return target

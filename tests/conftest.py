@@ -16,8 +16,11 @@ from hypothesis import settings
 from tests.examples import EXAMPLES
 
 ROOT = Path(__file__).parent.parent
-# A shell tells what it starts in the background to ignore interrupts; some tests interrupt.
+# A shell tells what it starts in the background to ignore interrupts, and nohup to ignore that the
+# terminal is gone; some tests interrupt, or hang up.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+if hasattr(signal, "SIGHUP"):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 gc.disable()  # while tests are collected: a fifth of the time, for nothing
 
 settings.register_profile("sfumato", deadline=None, derandomize=True, max_examples=EXAMPLES)

@@ -24,6 +24,7 @@ from sfumato.numbers import Ints, rows_of, sums_by, taken_rows
 from sfumato.release.beside import PlacedMembers
 from sfumato.release.description import Regions
 from sfumato.release.made import MadeHere, Placement, ReadFrom
+from sfumato.release.people_file import opened_evidence
 from sfumato.release.release import Release
 from sfumato.release.signatures import Signatures
 from sfumato.release.write.cells import shown_regions
@@ -148,14 +149,7 @@ def read_households(path: Path, release: Release, files: Mapping[str, str]) -> P
 
 def _opened(path: Path, files: Mapping[str, str]) -> pa.Table:
     """What the file holds, if it was written for these files."""
-    try:
-        rows = pq.read_table(path)
-        rows.validate(full=True)
-        head = json.loads((rows.schema.metadata or {})[_HEAD])
-    except (pa.ArrowException, OSError, KeyError, ValueError, RecursionError):
-        head = None
-    if not isinstance(head, dict):
-        raise InputError(f"{path} is broken; restore it, or remove it")
+    rows, head = opened_evidence(path, _HEAD)
     if head.get("files") != dict(files):
         raise InputError(f"{path} was written for other data; restore it, or remove it")
     types = [*[(name, pa.int64()) for name in _NUMBERS], (_CELLS, pa.string())]

@@ -69,7 +69,7 @@ def read_people(
     `published`: the tuples that were read; `files` as the manifest lists them; `codes_beside`: the
     special codes of columns.
     """
-    rows, head = _opened(path)
+    rows, head = opened_evidence(path, _HEAD)
     regions = release.regions.require_regions()
     if head.get("files") != dict(files):
         raise InputError(f"{path} was written for other data; restore it, or remove it")
@@ -106,12 +106,12 @@ def read_people(
     return Inside(counts, indptr, order, n[order])
 
 
-def _opened(path: Path) -> tuple[pa.Table, dict[str, Any]]:
-    """What the file holds and what it says it was written for."""
+def opened_evidence(path: Path, key: bytes) -> tuple[pa.Table, dict[str, Any]]:
+    """What a file of private/ holds, and what it says under `key` that it was written for."""
     try:
         rows = pq.read_table(path)
         rows.validate(full=True)
-        head = json.loads((rows.schema.metadata or {})[_HEAD])
+        head = json.loads((rows.schema.metadata or {})[key])
     except (pa.ArrowException, OSError, KeyError, ValueError, RecursionError):
         head = None
     if not isinstance(head, dict):

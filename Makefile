@@ -85,6 +85,8 @@ format: install  ## Format the code.
 attack: install  ## Attack the tool itself: hostile files, policies, manifests, ledgers, calls (minutes).
 	$(BIN)/python -m tests.attack
 
+# Where tests and benchmarks look for public files, unless another folder is named.
+evidence: export SFUMATO_DATA := $(or $(SFUMATO_DATA),$(wildcard ../shared/data))
 evidence: install  ## Write docs/evidence.md: the five papers, print beside ours (SFUMATO_DATA names the data folder; a quarter of an hour).
 	$(BIN)/sfumato reproduce all --long --memory 2GB --markdown docs/evidence.md --force > /dev/null
 

@@ -160,7 +160,7 @@ def count_sorted(engine: Engine, source: Source, schema: Schema, coding: Coding)
         KeyColumn(*coding(name, raw, source, schema))
         for name, raw in zip(names, values, strict=True)
     ]
-    codes = _taken_apart(numbers[begins], [column.codes for column in columns])
+    codes = taken_apart(numbers[begins], [column.codes for column in columns])
     quasi, judged = len(schema.quasi), len(schema.judged)
     counts = Counts(
         quasi=tuple(column.domain for column in columns[:quasi]),
@@ -241,7 +241,7 @@ def _with_missed(
     return whole
 
 
-def _taken_apart(numbers: Ints, codes_of: list[Codes]) -> Codes:
+def taken_apart(numbers: Ints, codes_of: list[Codes]) -> Codes:
     """The code of each column, by the numbers of rows."""
     codes = np.empty((len(codes_of), len(numbers)), dtype=np.int32)
 

@@ -14,8 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from math import prod
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from sfumato.counts.columns import (
     Coding,
@@ -32,7 +36,7 @@ from sfumato.counts.columns import (
     measures,
     weight_of,
 )
-from sfumato.counts.counts import Attribute, Counts, TableCounts, rank_rows
+from sfumato.counts.counts import Attribute, Counts, TableCounts, begin_runs, rank_rows
 from sfumato.counts.row_numbers import (
     NUMBER_BITS,
     Digit,
@@ -41,12 +45,13 @@ from sfumato.counts.row_numbers import (
     is_plain,
     join_numbers,
     join_table,
+    taken_apart,
     values_of,
 )
 from sfumato.counts.stored import SMALL, StoredCounts, bytes_for
 from sfumato.engines.base import Engine, Source, fresh, named, quote, select
 from sfumato.errors import InputError, ResourceError
-from sfumato.numbers import Codes
+from sfumato.numbers import Codes, Ints
 from sfumato.schema.roles import Schema
 
 MANY_ROWS = 4_000_000
@@ -111,37 +116,84 @@ def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Codi
         )
     brought: list[str] = []
     large = source.rows >= MANY_ROWS
-    columns, joins, where = join_codes(engine, source, schema, brought, coding, large=large)
-    person, numbers = source.column(str(schema.person)), fresh("people")
-    distinct = select([named(person, "sfumato_person")], source.name, group=[person])
+    joins, cells = _key_cells(engine, source, schema, brought, coding, large=large, kept=False)
+    person = source.column(str(schema.person))
+    if not _is_int64(source.types[str(schema.person)]):
+        joins, person = _people_numbered(engine, joins, person, brought, large=large)
+    columns = [column for column, _ in cells.values()]
+    sizes = [column.size for column in columns]
+    digits = [digit for _, digit in cells.values()]
+    packed, spaces = prod(sizes) < 1 << NUMBER_BITS, sizes
+    if packed:
+        joins, number = join_numbers(engine, joins, digits, brought)
+        listed, spaces = [number], [prod(sizes)]
+    else:
+        listed = []
+        for digit in digits:
+            joins, code = join_table(engine, joins, [digit], brought)
+            listed.append(code)
+    listed = [named(number, f"v{place}") for place, number in enumerate(listed)]
+    rows = engine.fetch(select([*listed, named(person, "person")], joins))
+    for table in brought:
+        engine.drop(table)
+    numbers = [rows.column(f"v{place}").to_numpy() for place in range(len(listed))]
+    owner, people = _numbered(rows.column("person").to_numpy())
+    if packed and spaces[0] * people < 1 << NUMBER_BITS:
+        tuple_of, first = numbers[0], None
+    else:
+        tuple_of, first = rank_rows(numbers, spaces)
+    # One sort brings the rows of a tuple together and gives them an order of its own, whatever
+    # that of the table is.
+    tuples, owner = np.divmod(np.sort(tuple_of * people + owner), people)
+    begins = np.flatnonzero(begin_runs(tuples))
+    distinct = [tuples[begins]] if first is None else [column[first] for column in numbers]
+    if packed:
+        codes = taken_apart(distinct[0], [np.arange(size, dtype=np.int32) for size in sizes])
+    else:
+        codes = np.array(distinct, dtype=np.int32)
+    quasi = len(schema.quasi)
+    return Counts(
+        quasi=tuple(column.domain for column in columns[:quasi]),
+        sensitive=tuple(Attribute(column.domain) for column in columns[quasi:]),
+        codes=codes[:quasi],
+        values=codes[quasi:],
+        n=np.diff(begins, append=len(tuples)),
+        extra_memberships=len(tuples) - people,
+        owner=owner.astype(np.int32),
+    )
+
+
+def _people_numbered(
+    engine: Engine, joins: str, person: str, brought: list[str], *, large: bool
+) -> tuple[str, str]:
+    """SQL of the rows with a number for whose each is, and where that is: names stay there."""
+    numbers = fresh("people")
+    distinct = select([named(person, "sfumato_person")], joins, group=[person])
     number = named("ROW_NUMBER() OVER (ORDER BY sfumato_person) - 1", "sfumato_number")
     engine.materialize(
         numbers, select(["sfumato_person", number], f"({distinct}) AS people"), large=large
     )
     brought.append(numbers)
-    joins += f" JOIN {numbers} ON {person} = {numbers}.sfumato_person"
-    listed = [named(f"CAST({where[name]} AS INT)", f"c{place}") for place, name in enumerate(where)]
-    listed.append(named(f"CAST({numbers}.sfumato_number AS INT)", "person"))
-    rows = engine.fetch(select(listed, joins))
-    for table in brought:
-        engine.drop(table)
-    codes = [rows.column(f"c{place}").to_numpy() for place in range(len(where))]
-    stacked = np.array(codes, dtype=np.int32).reshape(len(codes), rows.num_rows)
-    tuple_of, first = rank_rows(stacked, [columns[name].size for name in where])
-    owner = rows.column("person").to_numpy().astype(np.int64)
-    people = int(owner.max()) + 1
-    # In an order of its own, whatever that of the rows is.
-    in_order = np.sort(tuple_of * people + owner)
-    quasi = len(schema.quasi)
-    return Counts(
-        quasi=tuple(columns[name].domain for name in schema.quasi),
-        sensitive=tuple(Attribute(columns[name].domain) for name in schema.sensitive),
-        codes=stacked[:quasi, first],
-        values=stacked[quasi:, first],
-        n=np.bincount(tuple_of, minlength=len(first)).astype(np.int64),
-        extra_memberships=len(owner) - people,
-        owner=(in_order % people).astype(np.int32),
-    )
+    joined = f"{joins} JOIN {numbers} ON {person} = {numbers}.sfumato_person"
+    return joined, f"{numbers}.sfumato_number"
+
+
+def _is_int64(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind)) and kind != pa.uint64()
+
+
+def _numbered(people: npt.NDArray[np.integer[Any]]) -> tuple[Ints, int]:
+    """Whose each row is by a number, in the order of people's own ones, and how many they are."""
+    least = int(people.min())
+    space = int(people.max()) - least + 1
+    if space > 16 * len(people):
+        _, number = np.unique(people, return_inverse=True)
+        return number.astype(np.int64, copy=False), int(number.max()) + 1
+    places = people.astype(np.int64, copy=False) - least
+    used = np.zeros(space, dtype=np.bool_)
+    used[places] = True
+    number = np.cumsum(used, dtype=np.int64) - 1
+    return number[places], int(number[-1]) + 1
 
 
 def _many_tuples(engine: Engine, source: Source, schema: Schema) -> bool:

@@ -43,9 +43,9 @@ from sfumato.adversaries.relative_threat.bucketized import buckets_of
 from sfumato.adversaries.relative_threat.chains import ESS, RHAT, judge_traces
 from sfumato.adversaries.relative_threat.columns import domains_of
 from sfumato.adversaries.relative_threat.exact_posterior import DirichletTree, tree_shape
-from sfumato.adversaries.relative_threat.learnt import people_of, states_of
 from sfumato.adversaries.relative_threat.model import DirichletWeights, model_of
 from sfumato.adversaries.relative_threat.paper_samplers import RowGibbs, Swaps
+from sfumato.adversaries.relative_threat.people import people_of, states_of
 from sfumato.adversaries.relative_threat.relative import Method, relative_threat
 from sfumato.adversaries.relative_threat.samplers import (
     BucketChains,

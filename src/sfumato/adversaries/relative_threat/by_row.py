@@ -23,7 +23,8 @@ import numpy as np
 
 from sfumato.adversaries.locating.locate import locate
 from sfumato.adversaries.locating.targets import Targets
-from sfumato.adversaries.relative_threat.learnt import LearnerReading, People
+from sfumato.adversaries.relative_threat.learnt import LearnerReading
+from sfumato.adversaries.relative_threat.people import People
 from sfumato.counts.counts import rank_rows
 from sfumato.counts.rows import PersonRows
 from sfumato.numbers import Ints, offsets_of, rows_of
@@ -213,8 +214,8 @@ def notes_on(
     notes = []
     if people is not None:
         unused = []
-        for domain, row in zip(domains, people.codes, strict=True):
-            missing = len(domain) - len(np.unique(row))
+        for place, domain in enumerate(domains):
+            missing = people.everybody.unused(place)
             if missing:
                 unused.append(f"{domain.name} ({missing:,} of {len(domain):,})")
         if unused:

@@ -25,16 +25,17 @@ most that one of them is worth if the person has it; whoever has none is told so
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.relative_threat.learnt import People, Sight
+from sfumato.adversaries.relative_threat.learnt import Sight
 from sfumato.adversaries.relative_threat.model import jackknife
+from sfumato.adversaries.relative_threat.people import People, TruePeople
 from sfumato.errors import InputError, SfumatoError, did_you_mean, quoted
 from sfumato.numbers import Floats, Ints, shortest
 from sfumato.schema.domain import Domain
@@ -365,14 +366,33 @@ def judge_rows(sight: Sight, people: People, guesses: Guesses) -> CaseBeliefs:
         errors.append(jackknife(ratio))
         for name, listed in sums.items():
             listed.append(_ti_sums(ratio, n, blocks[name][-1].hit > 0))
+    joined = {name: _joined(blocks[name]) for name in names}
+    if people.parts is not None:
+        joined["ideal"] = _ideal_by_parts(sight, people.parts(), guesses, joined["ideal"])
     return CaseBeliefs(
         people,
-        **{name: _joined(blocks[name]) for name in names},
+        **joined,
         ti=_concatenated(ratios),
         ti_error=_concatenated(errors),
         ti_sums={name: np.sum(listed, axis=0) for name, listed in sums.items() if listed},
         possible=float(guesses.most[people.s] @ people.n),
     )
+
+
+def _ideal_by_parts(
+    sight: Sight, parts: Iterator[TruePeople], guesses: Guesses, by_case: Belief
+) -> Belief:
+    """With all that the ideal learner gains, who tells people of one case apart."""
+    hits, missed, step = np.zeros(1), np.zeros(1), _BELIEFS_AT_ONCE // len(sight.ideal.log_pi)
+    for codes, s, n in parts:
+        for start in range(0, len(n), max(step, 1)):
+            block = slice(start, start + max(step, 1))
+            place = np.arange(len(n[block]))
+            beliefs = sight.of_ideal(codes[:, block])
+            belief = _belief(beliefs, guesses, place, s[block], n[block])
+            hits, missed = hits + belief.hits, missed + belief.missed
+    unknown = np.full(len(by_case.p), np.nan)
+    return replace(by_case, p=unknown, hit=unknown, hits=hits, missed=missed)
 
 
 def _ti_sums(ratio: Floats, n: Ints, chosen: npt.NDArray[np.bool_]) -> Floats:

@@ -38,10 +38,6 @@ from sfumato.adversaries.relative_threat.learnt import (
     Conditional,
     Ideal,
     LearnerReading,
-    People,
-    States,
-    people_of,
-    states_of,
 )
 from sfumato.adversaries.relative_threat.model import (
     DirichletWeights,
@@ -51,6 +47,7 @@ from sfumato.adversaries.relative_threat.model import (
     model_of,
     prior_of,
 )
+from sfumato.adversaries.relative_threat.people import People, States, people_of, states_of
 from sfumato.adversaries.relative_threat.result import (
     ALL_COLUMNS,
     ATTACKER,
@@ -292,14 +289,16 @@ def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> R
         outside = states.table(outside)
     weights = replace(weights, outside=outside)
     guesses = question.gain.of(values, states.lists)
-    people = units.owned(people_of(release, table, states, domains, units.own))
     learnt: Generalized | Bucketized
     if release.regions.buckets is not None:
+        people = units.owned(people_of(release, table, states, domains, units.own))
         buckets = buckets_of(values, states.groups, release.regions.buckets, domains, weights)
         learnt, ways, diagnostics = _learn_buckets(buckets, method, attacker.goal, seed)
     else:
         regions = release.regions.require_regions()
         model = model_of(values, states.groups, regions, domains, weights)
+        atom_codes = model.atom_codes(question.noise_of) if question.reading == "joint" else None
+        people = units.owned(people_of(release, table, states, domains, units.own, atom_codes))
         learnt, ways, diagnostics = _learn_regions(model, people, method, attacker.goal, seed)
     status: Outcome = "exact" if question.reading == "joint" else "converged"
     if diagnostics is not None:
@@ -322,7 +321,7 @@ def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> R
         learnt,
         conditional if question.reading == "conditional" else None,
         people,
-        None if people is None else Ideal(people, values, domains, weights),
+        None if people is None else Ideal(people.everybody, values, domains, weights),
         guesses,
         release.regions,
         units.of_row,

@@ -36,7 +36,6 @@ from sfumato.adversaries.relative_threat.learnt import (
     Conditional,
     Ideal,
     LearnerReading,
-    People,
     Sight,
     blurred,
 )
@@ -47,6 +46,7 @@ from sfumato.adversaries.relative_threat.measures import (
     measure,
 )
 from sfumato.adversaries.relative_threat.model import Weights, jackknife, normalised
+from sfumato.adversaries.relative_threat.people import People
 from sfumato.errors import InputError, did_you_mean, name_some
 from sfumato.notebook import Displayed
 from sfumato.numbers import Floats, fraction
@@ -335,7 +335,7 @@ class RelativeThreat(Displayed):
     @cached_property
     def rows(self) -> pa.Table:
         """One row a case, for the owner only: true values, beliefs, threatened or not, Ti."""
-        rows, people = self.judged, self._people
+        rows, people = self.judged, self._people.require_each()
         columns: dict[str, object] = {}
         for domain, codes in zip(self.observer.domains, people.codes, strict=True):
             columns[domain.name] = pa.array(domain.labels).take(pa.array(codes[people.tuples]))

@@ -5,12 +5,14 @@ apart, in a line that begins with "Stands apart:". What a registry (its own pack
 `__init__.py`), the public names or the console list by name has more readers than imports show.
 Who has more readers says no such thing: a reason that nobody asks for is one that nobody checks.
 
-A class name is given once: who reads it knows which class is meant.
+The name of a class or of a type that is written out is given once: who reads it knows which is
+meant.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -57,15 +59,27 @@ def found_by_name(name: str, path: Path, public: str) -> bool:
     )
 
 
+def named_type(node: ast.stmt) -> str:
+    """The name of a class, or of a type that a module writes out; nothing of other statements."""
+    if isinstance(node, ast.ClassDef):
+        return node.name
+    if not isinstance(node, ast.Assign) or not isinstance(node.targets[0], ast.Name):
+        return ""
+    name = node.targets[0].id
+    written_out = isinstance(node.value, ast.Subscript | ast.BinOp | ast.Name)
+    return name if written_out and re.fullmatch(r"[A-Z]\w*[a-z]\w*", name) else ""
+
+
 def named_twice(trees: dict[str, ast.Module]) -> list[str]:
-    """Class names that stand for more than one class."""
+    """Names of classes and of types written out that stand for more than one thing."""
     homes: dict[str, list[str]] = {}
     for module, tree in trees.items():
         for node in statements(tree):
-            if isinstance(node, ast.ClassDef):
-                homes.setdefault(node.name, []).append(f"{module}:{node.lineno}")
+            if isinstance(node, ast.stmt) and (name := named_type(node)):
+                homes.setdefault(name, []).append(f"{module}:{node.lineno}")
     return [
-        f"{' and '.join(places)}: two classes are called {name}; say in each name what it is"
+        f"{' and '.join(places)}: two types are called {name}; say in each name what it is, or "
+        "write it once"
         for name, places in sorted(homes.items())
         if len(places) > 1
     ]

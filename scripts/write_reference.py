@@ -31,7 +31,7 @@ from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import Criterion
 from sfumato.criteria.skyline_points import KnowledgePoint
 from sfumato.engines.reading import OF_POLICIES, Reading, options_about
-from sfumato.ledger.earlier import Source
+from sfumato.ledger.earlier import EarlierSource
 from sfumato.perturbation import PERTURBATIONS
 from sfumato.perturbation.base import Perturbation
 from sfumato.perturbation.pseudonyms import PseudonymKey
@@ -76,7 +76,7 @@ WORDS: dict[object, str] = {
     RuleSet: "name, or [table](#profile)",
     Perturbation: "[perturbation](#perturb)",
     PseudonymKey: "[table](#pseudonyms)",
-    Source: "[file](#files-of-people)",
+    EarlierSource: "[file](#files-of-people)",
 }
 
 

@@ -43,9 +43,16 @@ def test_two_classes_of_one_name_are_refused(tmp_path: Path) -> None:
         "sfumato/report/b.py": "def f():\n    class Point:\n        pass\n",
     }
     (told,) = modules(tmp_path, files)
-    assert told.startswith(
-        "sfumato.counts.a:1 and sfumato.report.b:2: two classes are called Point"
-    )
+    assert told.startswith("sfumato.counts.a:1 and sfumato.report.b:2: two types are called Point")
+
+
+def test_two_types_written_out_have_two_names(tmp_path: Path) -> None:
+    files = {
+        "sfumato/counts/a.py": 'Kind = Literal["row", "person"]\nLIMIT = 3\n',
+        "sfumato/report/b.py": "Kind = int | str\nLIMIT = 4\nKinds = TypeVar('Kinds')\n",
+    }
+    (told,) = modules(tmp_path, files)
+    assert told.startswith("sfumato.counts.a:1 and sfumato.report.b:1: two types are called Kind")
 
 
 def test_a_module_of_one_reader_says_why_it_stands_apart(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from sfumato.adversaries.base import Adversary, CatalogueEntry, Runs, Status, Threat
+from sfumato.adversaries.base import Adversary, CatalogueEntry, Runs, Threat, ThreatStatus
 from sfumato.adversaries.catalogue import ADVERSARIES, entry_of
 from sfumato.criteria import CRITERIA
 from sfumato.release.groups import Groups
@@ -131,7 +131,7 @@ def consistent(threat: Threat, adversary: Adversary, made: Release) -> None:
     assert entry.owns(threat.adversary)
     assert threat.knows
     assert threat.learns
-    assert threat.status in get_args(Status)
+    assert threat.status in get_args(ThreatStatus)
     assert threat.about is None or threat.about in made.by_attribute
     assert threat.covered == ()  # that is the audit's to say
     if threat.status != "measured":

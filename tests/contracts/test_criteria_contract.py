@@ -20,8 +20,8 @@ from sfumato.criteria.base import (
     GroupCriterion,
     Measure,
     ReleaseCriterion,
+    Ruling,
     Sense,
-    Status,
     Verdict,
 )
 from sfumato.criteria.diversity import EntropyDiversity, RecursiveDiversity
@@ -199,7 +199,7 @@ def test_an_infinite_bound_is_refused_or_judged_but_never_breaks(name: str) -> N
 def consistent(criterion: Criterion, groups: Groups) -> Verdict:
     """The verdict, whose parts agree with each other, with `measure` and with `holds`."""
     verdict = criterion.verdict(groups)
-    assert verdict.status in get_args(Status)
+    assert verdict.status in get_args(Ruling)
     assert verdict.holds is (verdict.status == "holds")
     assert verdict.criterion == criterion.name
     assert verdict.required == criterion.required

@@ -17,7 +17,7 @@ from sfumato.release.overlap import apart
 from sfumato.release.read.cells import read_cells
 from sfumato.schema.boundaries import calendar_floor
 from sfumato.schema.calendar import PERIODS, period
-from sfumato.schema.domain import Domain, Kind
+from sfumato.schema.domain import Domain, DomainKind
 from sfumato.schema.hierarchy import Hierarchy, Levels
 from sfumato.schema.icd10 import BLOCKS, CHAPTERS, categories_of, families_of
 from sfumato.schema.region import codes_inside, contains_region, overlaps
@@ -26,7 +26,9 @@ from sfumato.schema.roles import Schema
 CODES = [f"{letter}{n:02}" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ" for n in range(100)]
 
 
-def bound(hierarchy: Hierarchy, values: Sequence[object], kind: Kind = "categorical") -> Levels:
+def bound(
+    hierarchy: Hierarchy, values: Sequence[object], kind: DomainKind = "categorical"
+) -> Levels:
     return hierarchy.bind(Domain("column", kind, tuple(values)))  # type: ignore[arg-type]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.schema.calendar import PERIODS, period
 from sfumato.schema.domain import Domain
-from sfumato.schema.notation import Axis, Notation, day, number
+from sfumato.schema.notation import Notation, NotationKind, day, number
 from sfumato.schema.region import Anything, Mask, Region, Span, ValueSet, meaning
 
 NUMERIC, DATE, WORDS = Notation("numeric"), Notation("date"), Notation("categorical")
@@ -217,7 +217,7 @@ def sets(of: st.SearchStrategy[object]) -> st.SearchStrategy[Region]:
     return st.frozensets(st.one_of(of, st.none()), min_size=1, max_size=5).map(ValueSet)
 
 
-regions: dict[Axis, st.SearchStrategy[Region]] = {
+regions: dict[NotationKind, st.SearchStrategy[Region]] = {
     "numeric": st.one_of(
         spans(whole), spans(decimal), sets(whole), st.just(Anything()), st.just(Mask("3*"))
     ),
@@ -241,7 +241,7 @@ regions: dict[Axis, st.SearchStrategy[Region]] = {
 
 @pytest.mark.parametrize("axis", list(regions))
 @given(data=st.data())
-def test_what_is_written_is_read_back(axis: Axis, data) -> None:
+def test_what_is_written_is_read_back(axis: NotationKind, data) -> None:
     region = data.draw(regions[axis])
     assert Notation(axis).read(region.text) == region
 

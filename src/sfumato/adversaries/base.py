@@ -36,7 +36,7 @@ _AT_ONCE = 1 << 20
 MOST_COUNTS = 500_000  # stored counts; beyond, an audit would take noticeably longer
 IN_IT = "the target's quasi-identifiers, and that the target is in the release"
 
-Status = Literal["measured", "not_measured", "not_applicable", "not_converged"]
+ThreatStatus = Literal["measured", "not_measured", "not_applicable", "not_converged"]
 Runs = Literal["by itself", "when shown", "when required", "on request"]
 
 
@@ -86,7 +86,7 @@ class Threat:
     people: Headcount | None = None
     belief: BeliefChange | None = None
     covered: tuple[str, ...] = ()
-    status: Status = "measured"
+    status: ThreatStatus = "measured"
     of_row: bool = False
     surest: BeliefChange | None = None
 

@@ -41,7 +41,7 @@ from sfumato.release.release import Release, same_people
 from sfumato.schema.region import text_of
 from sfumato.table import Table
 
-Number = int | float | Fraction
+PriorNumber = int | float | Fraction
 GIVEN, FILE = "given", "file"
 _ROUNDING = Fraction(1, 10**9)  # shares written as decimals may miss 1 by this much
 
@@ -68,7 +68,7 @@ class Pooled:
 class ValueShares:
     """The share of each value; they sum to 1."""
 
-    weights: Mapping[str, Number] = field(hash=False)
+    weights: Mapping[str, PriorNumber] = field(hash=False)
 
 
 @dataclass(frozen=True)
@@ -301,7 +301,7 @@ def _columns(given: Mapping[object, object], use: PriorUse) -> tuple[str, ...]:
 
 def _by_value(given: Mapping[object, object], use: PriorUse) -> ValueShares | ValueCounts:
     """Whole numbers throughout, or any number above 1: counts. Otherwise shares."""
-    weights: dict[str, Number] = {}
+    weights: dict[str, PriorNumber] = {}
     for value, number in given.items():
         if not _is_number(number) or not 0 <= number <= float_info.max:  # type: ignore[operator]
             raise use.refusal(

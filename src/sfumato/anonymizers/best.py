@@ -43,9 +43,9 @@ from sfumato.table import read
 from sfumato.utility.loss import Loss
 from sfumato.utility.view import view_of
 
-Scheme = Literal["generalized", "bucketized", "microaggregated", "blanked"]
-SCHEMES: tuple[Scheme, ...] = ("generalized", "bucketized", "microaggregated", "blanked")
-Outcome = Literal["chosen", "holds", "refused", "does not apply", "stopped", "not begun"]
+TriedScheme = Literal["generalized", "bucketized", "microaggregated", "blanked"]
+SCHEMES: tuple[TriedScheme, ...] = ("generalized", "bucketized", "microaggregated", "blanked")
+TryOutcome = Literal["chosen", "holds", "refused", "does not apply", "stopped", "not begun"]
 
 _SPARED = 0.6  # of the time is for dealing, which gains most
 FEW = 100  # people: so few are not dealt, whose first time is spent on compiling
@@ -65,7 +65,7 @@ class Attempt:
     """
 
     anonymizer: str
-    outcome: Outcome
+    outcome: TryOutcome
     why: str = ""
     cost: float | None = None
     loss: float | None = None
@@ -173,7 +173,7 @@ class Best(Anonymizer):
     """For all of them together; small tables take less. The first release is made whatever the
     clock says. Example: `seconds = 60.0`.
     """
-    schemes: Sequence[Scheme] = ("generalized",)
+    schemes: Sequence[TriedScheme] = ("generalized",)
     """What may be published: "generalized" regions, and where the owner allows it "bucketized"
     (Anatomy), "microaggregated" (centroids) and "blanked" (values as they are, single cells
     suppressed). Example: `schemes = ["generalized", "blanked"]`.
@@ -275,7 +275,7 @@ class _Contest:
         self.bar.tell(way.label, self._so_far())
         started = time.monotonic()
 
-        def tell(outcome: Outcome, why: str) -> None:
+        def tell(outcome: TryOutcome, why: str) -> None:
             spent = time.monotonic() - started
             maker = way.anonymizer
             self.attempts.append(Attempt(way.label, outcome, why, seconds=spent, maker=maker))

@@ -35,13 +35,13 @@ from sfumato.criteria.base import Criterion, judge, parameter
 from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, quoted
 from sfumato.numbers import Ints, sums_by
-from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, Relation, Unit
+from sfumato.release.guarantee import RELATIONS, Guarantee, PrivacyLoss, PrivacyUnit, Relation
 from sfumato.release.made import Randomised
 from sfumato.release.noisy import (
     COUNT,
     WHOLE,
-    Form,
     Height,
+    NoisyForm,
     NoisyTable,
     TableAxis,
     allowed_height,
@@ -102,7 +102,7 @@ class Drawing:
         return float(accuracy_of(scale=self.scale, alpha=alpha))
 
     def guarantee(
-        self, relation: Relation, delta: float, *, public_total: bool, unit: Unit
+        self, relation: Relation, delta: float, *, public_total: bool, unit: PrivacyUnit
     ) -> Guarantee:
         """The promise by the relation asked for, and by the other one where there is one."""
         own = self.loss(relation, delta)
@@ -317,7 +317,7 @@ class Noise(Anonymizer):
     """What noise is drawn; "gaussian" needs delta. Example: `mechanism = "laplace"`."""
     levels: Mapping[str, Height] = field(default_factory=dict, hash=False)
     """By column, else the finest allowed; "*" leaves it out. Example: `levels = { age = 1 }`."""
-    publish: Form = "counts"
+    publish: NoisyForm = "counts"
     """The "counts" of all cells, or as many "rows" as each counts. Example: `publish = "rows"`."""
     total: Total = "noisy"
     """The number of people: "noisy", or "public" (replace-one). Example: `total = "public"`."""
@@ -328,7 +328,7 @@ class Noise(Anonymizer):
         parameter(self.name, "epsilon", self.epsilon, above=0)
         for option, allowed in (
             ("mechanism", MECHANISMS),
-            ("publish", get_args(Form)),
+            ("publish", get_args(NoisyForm)),
             ("total", get_args(Total)),
             ("neighbours", RELATIONS),
         ):

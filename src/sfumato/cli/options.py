@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from sfumato.engines.reading import Reading, Subject, by_column, options_about
+from sfumato.engines.reading import OptionSubject, Reading, by_column, options_about
 
 if TYPE_CHECKING:
     from sfumato.policy.model import Policy
@@ -154,7 +154,7 @@ ReleaseFiles = Annotated[
 Command = Callable[..., None]
 
 
-def reads(*subjects: Subject, but: str = "") -> Callable[[Command], Command]:
+def reads(*subjects: OptionSubject, but: str = "") -> Callable[[Command], Command]:
     """Give a command the options of Reading about these subjects, as its argument `reading`.
 
     `but` is one that the command takes itself, for it means more there.

@@ -22,7 +22,7 @@ from sfumato.counts.value_sets import code_sets, is_list_type, joined, members_o
 from sfumato.engines.base import Engine, Source, literal, named, select
 from sfumato.errors import InputError
 from sfumato.numbers import Codes
-from sfumato.schema.domain import Domain, Kind, build_domain
+from sfumato.schema.domain import Domain, DomainKind, build_domain
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.notation import looks_like_json
 from sfumato.schema.region import MISSING
@@ -159,7 +159,7 @@ def domain_of(name: str, raw: pa.Array, source: Source, schema: Schema) -> tuple
             f"{levels.height - 1}"
         )
     coarse = levels[level]
-    kind: Kind = "ordered" if domain.is_ordered else "categorical"
+    kind: DomainKind = "ordered" if domain.is_ordered else "categorical"
     labels = list(coarse.labels)
     if domain.has_null and level < levels.height - 1:
         return Domain(name, kind, (*labels[:-1], None)), coarse.codes[codes]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from sfumato.compiled import inner, kernel, sort_numbers
 from sfumato.numbers import Codes, Ints
 
-People = npt.NDArray[Any]  # whole people (int64), or expected ones (float64)
+PeopleArray = npt.NDArray[Any]  # whole people (int64), or expected ones (float64)
 _FEW = 64  # cells that are sorted by insertion alone
 
 
@@ -185,8 +185,8 @@ def margins(
 
 @kernel
 def cells_by_address(
-    codes: Codes, rows: Ints, sizes: Ints, n: People, space: int
-) -> tuple[Codes, People]:
+    codes: Codes, rows: Ints, sizes: Ints, n: PeopleArray, space: int
+) -> tuple[Codes, PeopleArray]:
     """Cells in the order of their codes, summed by address."""
     sums = np.zeros(space, n.dtype)
     filled = 0
@@ -293,8 +293,8 @@ def taken(codes: Codes, rows: Ints, places: Ints) -> Codes:
 
 @kernel
 def cells_by_hash(
-    codes: Codes, rows: Ints, sizes: Ints, n: People, exact: bool
-) -> tuple[Codes, People]:
+    codes: Codes, rows: Ints, sizes: Ints, n: PeopleArray, exact: bool
+) -> tuple[Codes, PeopleArray]:
     """Cells in order of first appearance."""
     number, first = classes_by_hash(codes, rows, sizes, exact)
     people = np.zeros(len(first), n.dtype)
@@ -304,7 +304,7 @@ def cells_by_hash(
 
 
 @inner
-def _sort_class(values: Codes, n: People) -> None:
+def _sort_class(values: Codes, n: PeopleArray) -> None:
     """Put the cells of one class into the order of their values (Shell's sort).
 
     NumPy's takes longer to compile than all else that a first characterization needs.
@@ -323,8 +323,8 @@ def _sort_class(values: Codes, n: People) -> None:
 
 @kernel
 def by_value_of_classes(
-    number: Codes, values: Codes, n: People, classes: int
-) -> tuple[Ints, Codes, People, People]:
+    number: Codes, values: Codes, n: PeopleArray, classes: int
+) -> tuple[Ints, Codes, PeopleArray, PeopleArray]:
     """Where each class begins, its values ascending with their people, and all its people."""
     cells = len(number)
     indptr = np.zeros(classes + 1, np.int64)

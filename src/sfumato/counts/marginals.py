@@ -22,7 +22,7 @@ from threading import Lock
 import numpy as np
 
 from sfumato.counts.kernel import (
-    People,
+    PeopleArray,
     by_value_of_classes,
     cells_by_address,
     cells_by_hash,
@@ -49,7 +49,7 @@ class Marginal:
     columns: tuple[int, ...]
     sizes: tuple[int, ...]
     codes: Codes
-    n: People
+    n: PeopleArray
 
     def __len__(self) -> int:
         return len(self.n)
@@ -81,10 +81,10 @@ class Marginal:
         )
         return wider, self.codes[rows][:, first]
 
-    def people_by(self, column: int) -> People:
+    def people_by(self, column: int) -> PeopleArray:
         """How many people have each value of a column."""
         at = self.columns.index(column)
-        counted: People = np.bincount(self.codes[at], self.n, minlength=self.sizes[at])
+        counted: PeopleArray = np.bincount(self.codes[at], self.n, minlength=self.sizes[at])
         return counted
 
     def in_memory(self, why: str) -> Marginal:
@@ -228,7 +228,7 @@ class OwnedReading:
         narrower = self.owned.onto(columns)
         return narrower.by_person if self.once else narrower.by_row
 
-    def people_by(self, column: int) -> People:
+    def people_by(self, column: int) -> PeopleArray:
         """How many have each value of a column."""
         return self.onto((column,)).people_by(column)
 
@@ -311,7 +311,7 @@ class StoredMarginal:
         )
         return wider, cells.codes[rows]
 
-    def people_by(self, column: int) -> People:
+    def people_by(self, column: int) -> PeopleArray:
         """How many people have each value of a column."""
         return self.onto((column,)).people_by(column)
 
@@ -331,8 +331,8 @@ class ClassCounts:
 
     indptr: Ints
     values: Codes
-    n: People
-    people: People
+    n: PeopleArray
+    people: PeopleArray
     width: int
     cells: Marginal
     columns: tuple[int, ...]

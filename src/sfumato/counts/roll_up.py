@@ -22,7 +22,7 @@ from sfumato.counts.stored import SMALL, Kinds, StoredCounts
 from sfumato.engines.base import fresh, named, select
 from sfumato.errors import ResourceError
 from sfumato.numbers import Codes, Floats, Ints, sums_by, tallied_offsets
-from sfumato.schema.hierarchy import Levels
+from sfumato.schema.hierarchy import Levels, NodeLevels
 
 
 @dataclass(frozen=True)
@@ -222,7 +222,6 @@ def lowest(
 # codes. It is rolled up from the smallest finer one that is kept, never from the rows; small tables
 # say which label each becomes. `passes` tells how often tables of tuples were read.
 
-NodeLevels = tuple[int, ...]
 _ANY = "CAST(0 AS SMALLINT)"  # the label of `*`
 
 

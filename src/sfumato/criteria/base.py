@@ -33,8 +33,8 @@ from sfumato.criteria.steps import Ladder, steps_on
 from sfumato.criteria.steps import OfPoints as OfPoints
 from sfumato.criteria.steps import parameter as parameter
 from sfumato.criteria.verdict import Measure as Measure
+from sfumato.criteria.verdict import Ruling as Ruling
 from sfumato.criteria.verdict import Sense as Sense
-from sfumato.criteria.verdict import Status as Status
 from sfumato.criteria.verdict import Verdict as Verdict
 from sfumato.criteria.verdict import summarize as summarize
 from sfumato.criteria.verdict import worst_of as worst_of
@@ -200,12 +200,12 @@ class Criterion(ABC):
         reasons = (self.inapplicable(reading) for reading in self.readings(groups))
         return next((reason for reason in reasons if reason), "")
 
-    def unjudged(self, status: Status, why: str, groups: Groups | None = None) -> Verdict:
+    def unjudged(self, status: Ruling, why: str, groups: Groups | None = None) -> Verdict:
         """The verdict where there is none to give: nothing measured, and why."""
         attribute = None if groups is None else groups.attribute
         return Verdict(self.name, status, None, self.required, attribute=attribute, note=why)
 
-    def decided(self, status: Status, measure: Measure, groups: Groups, note: str) -> Verdict:
+    def decided(self, status: Ruling, measure: Measure, groups: Groups, note: str) -> Verdict:
         """The verdict on what was measured of these groups."""
         return Verdict(
             self.name,

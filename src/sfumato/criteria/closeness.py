@@ -31,7 +31,7 @@ import numpy as np
 
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
-from sfumato.criteria.count_rules import CountRule, Kind, each_value, flows, near
+from sfumato.criteria.count_rules import CountRule, RuleKind, each_value, flows, near
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import SHARES, Ladder
 from sfumato.errors import InputError, PolicyError, quoted
@@ -143,7 +143,7 @@ class TCloseness(GroupCriterion):
             return []
         expected, width = everybody.reference_share, everybody.width
         if self.distance == "equal":
-            return [near(Kind.DISTANCE, each_value(width), expected, 2 * self.t)]
+            return [near(RuleKind.DISTANCE, each_value(width), expected, 2 * self.t)]
         if self.distance == "ordered":
             return flows(everybody.reference > 0, expected, self.t)
         assert isinstance(self.distance, Hierarchy)
@@ -152,7 +152,7 @@ class TCloseness(GroupCriterion):
             np.flatnonzero(step == label).tolist() for step in steps for label in np.unique(step)
         ]
         shares = np.array([expected[codes].sum() for codes in sums])
-        return [near(Kind.DISTANCE, sums, shares, 2 * self.t * max(len(steps), 1))]
+        return [near(RuleKind.DISTANCE, sums, shares, 2 * self.t * max(len(steps), 1))]
 
     def tightened(self, share: float, everybody: Groups) -> Self:
         return replace(self, t=self.t * share)
@@ -232,10 +232,10 @@ def _nested_exact(steps: list[Codes]) -> Callable[[Groups, list[Fraction]], Frac
 
 # Which epsilon a t gives, and back.
 
-Shares = Groups | Release | Table | Mapping[str, float] | Sequence[float]
+SharesGiven = Groups | Release | Table | Mapping[str, float] | Sequence[float]
 
 
-def epsilon_of_closeness(t: float, shares: Shares) -> float:
+def epsilon_of_closeness(t: float, shares: SharesGiven) -> float:
     """The epsilon that t-closeness (equal distances) gives; infinite where it gives none.
 
     Against an adversary of class III who knows the table's distribution and whom nothing moves:
@@ -259,7 +259,7 @@ def epsilon_of_closeness(t: float, shares: Shares) -> float:
     return epsilon if fraction(epsilon) >= exact else nextafter(epsilon, inf)
 
 
-def closeness_of_epsilon(epsilon: float, shares: Shares) -> float:
+def closeness_of_epsilon(epsilon: float, shares: SharesGiven) -> float:
     """The largest t whose t-closeness gives this epsilon: the inverse of `epsilon_of_closeness`.
 
     >>> closeness_of_epsilon(2, {"flu": 0.5, "HIV": 0.5})
@@ -275,7 +275,7 @@ def closeness_of_epsilon(epsilon: float, shares: Shares) -> float:
     return t if fraction(t) <= exact else nextafter(t, 0.0)
 
 
-def _listed(shares: Shares) -> list[Fraction]:
+def _listed(shares: SharesGiven) -> list[Fraction]:
     """The shares of the values that somebody has."""
     weights: Sequence[Any]
     if isinstance(shares, Table):

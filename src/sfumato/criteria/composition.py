@@ -55,7 +55,7 @@ from sfumato.counts.counts import Counts, TableCounts
 from sfumato.criteria.base import (
     Measure,
     ReleaseCriterion,
-    Status,
+    Ruling,
     Verdict,
     groups_about,
     parameter,
@@ -63,7 +63,7 @@ from sfumato.criteria.base import (
 from sfumato.criteria.steps import SHARES, Ladder
 from sfumato.errors import InputError, PolicyError, ResourceError, quoted
 from sfumato.ledger.check import JOINED
-from sfumato.ledger.earlier import Earlier, Source
+from sfumato.ledger.earlier import Earlier, EarlierSource
 from sfumato.numbers import Bools, Ints, fraction, shortest
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
@@ -129,7 +129,7 @@ class CompositionBound(ReleaseCriterion):
     """The largest share of people, from 0 to 1. Example: `share = 0.01`."""
     confidence: float
     """Who is known so surely is exposed, from 0 to 1. Example: `confidence = 0.9`."""
-    earlier: Earlier | Source | Sequence[Source]
+    earlier: Earlier | EarlierSource | Sequence[EarlierSource]
     """What was published before: ledgers and release folders; in Python also releases. Example:
     `earlier = ["ledger.sqlite"]`.
     """
@@ -270,7 +270,7 @@ class CompositionBound(ReleaseCriterion):
             exposed, note = Exposed(alone, groups.sizes), str(error)
         sure, possible = exposed.people(groups)
         limit, surely = self._limit(groups.people()), self._limit(groups.fewest_people)
-        status: Status = "cannot_judge"
+        status: Ruling = "cannot_judge"
         if sure > limit or possible <= surely:
             status = "violated" if sure > limit else "holds"
         exposed_people = (

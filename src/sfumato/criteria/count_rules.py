@@ -24,7 +24,7 @@ import numpy.typing as npt
 from sfumato.numbers import Bools, Floats
 
 
-class Kind(IntEnum):
+class RuleKind(IntEnum):
     """What is asked; `numbers` are what the inequality needs, sum after sum where it says so."""
 
     FEWEST = 0  # N >= numbers[0]
@@ -45,7 +45,7 @@ class CountRule:
     people who have none of these values.
     """
 
-    kind: Kind
+    kind: RuleKind
     sums: tuple[tuple[int, ...], ...] = ()
     numbers: tuple[float, ...] = ()
     running: bool = False
@@ -54,7 +54,7 @@ class CountRule:
 
 def fewest(people: int) -> CountRule:
     """At least so many people."""
-    return CountRule(Kind.FEWEST, numbers=(float(people),))
+    return CountRule(RuleKind.FEWEST, numbers=(float(people),))
 
 
 def each_value(width: int) -> tuple[tuple[int, ...], ...]:
@@ -66,7 +66,7 @@ def largest_shares(shares: npt.ArrayLike, *, strict: bool = False) -> CountRule:
     """No value's count is above this share of the group."""
     listed = np.asarray(shares, dtype=np.float64)
     numbers = [(0.0, share, 0.0, 0.0, 1.0, 0.0) for share in listed.tolist()]
-    return CountRule(Kind.UPPER, each_value(len(listed)), _flat(numbers), strict=strict)
+    return CountRule(RuleKind.UPPER, each_value(len(listed)), _flat(numbers), strict=strict)
 
 
 def least_shares(shares: npt.ArrayLike, *, strict: bool = False) -> CountRule:
@@ -74,23 +74,25 @@ def least_shares(shares: npt.ArrayLike, *, strict: bool = False) -> CountRule:
     listed = np.asarray(shares, dtype=np.float64)
     asked = np.flatnonzero(listed > 0).tolist()
     numbers = [(0.0, listed[code], 0.0, 0.0, 1.0, 0.0) for code in asked]
-    return CountRule(Kind.LOWER, tuple((code,) for code in asked), _flat(numbers), strict=strict)
+    return CountRule(
+        RuleKind.LOWER, tuple((code,) for code in asked), _flat(numbers), strict=strict
+    )
 
 
 def present(codes: Sequence[int]) -> CountRule:
     """Somebody has each of these values."""
     sums = tuple((code,) for code in codes)
-    return CountRule(Kind.LOWER, sums, _flat([(0.0, 0.0, 1.0, 0.0, 1.0, 0.0)] * len(sums)))
+    return CountRule(RuleKind.LOWER, sums, _flat([(0.0, 0.0, 1.0, 0.0, 1.0, 0.0)] * len(sums)))
 
 
 def absent(codes: Sequence[int]) -> CountRule:
     """Nobody has any of these values."""
     sums = tuple((code,) for code in codes)
-    return CountRule(Kind.UPPER, sums, _flat([(0.0, 0.0, 0.0, 0.0, 1.0, 0.0)] * len(sums)))
+    return CountRule(RuleKind.UPPER, sums, _flat([(0.0, 0.0, 0.0, 0.0, 1.0, 0.0)] * len(sums)))
 
 
 def near(
-    kind: Kind,
+    kind: RuleKind,
     sums: Iterable[Sequence[int]],
     expected: Floats,
     most: float,
@@ -107,7 +109,7 @@ def flows(placed: Bools, expected: Floats, most: float) -> list[CountRule]:
     places = np.flatnonzero(placed)
     # What flows past each place: the people up to it less those expected there.
     sums, shares = places[:-1, None].tolist(), np.cumsum(expected[places])[:-1]
-    work = near(Kind.DISTANCE, sums, shares, most * max(len(places) - 1, 1), running=True)
+    work = near(RuleKind.DISTANCE, sums, shares, most * max(len(places) - 1, 1), running=True)
     return [work, absent(np.flatnonzero(~placed).tolist())]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
-from sfumato.criteria.count_rules import CountRule, Kind, each_value
+from sfumato.criteria.count_rules import CountRule, RuleKind, each_value
 from sfumato.criteria.exact import decide, entropy_sign, sign
 from sfumato.criteria.steps import Ladder
 from sfumato.numbers import Bools, Floats, Ints, fraction, shortest
@@ -65,7 +65,7 @@ class DistinctDiversity(GroupCriterion):
         return summarize(groups, values, "at_least"), values >= self.l
 
     def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
-        return [CountRule(Kind.DISTINCT, each_value(everybody.width), (float(self.l),))]
+        return [CountRule(RuleKind.DISTINCT, each_value(everybody.width), (float(self.l),))]
 
 
 def _by_person(groups: Groups) -> bool:
@@ -139,7 +139,7 @@ class EntropyDiversity(GroupCriterion):
 
     def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
         bounds = (log(self.l), inf)
-        return [CountRule(Kind.ENTROPY, each_value(everybody.width), bounds)]
+        return [CountRule(RuleKind.ENTROPY, each_value(everybody.width), bounds)]
 
     def tightened(self, share: float, everybody: Groups) -> Self:
         """Moved towards the entropy of the table."""
@@ -207,7 +207,7 @@ class RecursiveDiversity(GroupCriterion):
 
     def count_rules(self, everybody: Groups) -> Sequence[CountRule]:
         bounds = (float(self.c), float(self.l))
-        return [CountRule(Kind.TAIL, each_value(everybody.width), bounds, strict=True)]
+        return [CountRule(RuleKind.TAIL, each_value(everybody.width), bounds, strict=True)]
 
     def tightened(self, share: float, everybody: Groups) -> Self:
         room = self.c - self.measure(everybody).value

@@ -49,7 +49,7 @@ from sfumato.criteria.base import (
     parameter,
     summarize,
 )
-from sfumato.criteria.count_rules import CountRule, Kind, fewest, present
+from sfumato.criteria.count_rules import CountRule, RuleKind, fewest, present
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import FACTORS, Ladder
 from sfumato.errors import PolicyError, quoted
@@ -230,7 +230,7 @@ class EpsilonPrivacy(GroupCriterion):
         ]
         codes = [tuple(sorted(values.codes)) for values in sets for _ in range(2)]
         upper = CountRule(
-            Kind.UPPER,
+            RuleKind.UPPER,
             tuple(codes * len(prior.totals)),
             tuple(float(number) for row in numbers for number in row),
         )

@@ -47,7 +47,7 @@ from sfumato.criteria.base import (
     parameter,
     summarize,
 )
-from sfumato.criteria.count_rules import CountRule, Kind, each_value, flows, near
+from sfumato.criteria.count_rules import CountRule, RuleKind, each_value, flows, near
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import SHARES, Ladder, steps_on
 from sfumato.errors import PolicyError, quoted
@@ -311,10 +311,10 @@ class DistributionLeakage(LeakageCriterion):
         match self.metric:
             case "euclidean":
                 most = self.epsilon**2 - float((vain**2).sum())
-                return [near(Kind.SQUARES, each_value(width), shares, most)]
+                return [near(RuleKind.SQUARES, each_value(width), shares, most)]
             case "total-variation":
                 most = 2 * self.epsilon - float(vain.sum())
-                return [near(Kind.DISTANCE, each_value(width), shares, most)]
+                return [near(RuleKind.DISTANCE, each_value(width), shares, most)]
             case "earth-mover":
                 return flows(placed(everybody, expectation), shares, self.epsilon)
         return None
@@ -361,7 +361,7 @@ class EntropyLeakage(LeakageCriterion):
             return None
         expected = float(self.observer.expectation(everybody).rows.entropy[0])
         bounds = ((expected - self.alpha) * log(2), (expected + self.alpha) * log(2))
-        return [CountRule(Kind.ENTROPY, each_value(everybody.width), bounds)]
+        return [CountRule(RuleKind.ENTROPY, each_value(everybody.width), bounds)]
 
     def tightened(self, share: float, everybody: Groups) -> Self:
         return replace(self, alpha=self.alpha * share)

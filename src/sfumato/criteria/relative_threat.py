@@ -46,7 +46,7 @@ from sfumato.adversaries.relative_threat.chains import CHAINS, ESS, SWEEPS
 from sfumato.adversaries.relative_threat.guesses import SURE, Belief, GainGiven, parse_gain
 from sfumato.adversaries.relative_threat.learnt import DRAWS, LearnerReading
 from sfumato.adversaries.relative_threat.model import LEARNER
-from sfumato.adversaries.relative_threat.relative import MembershipAttacker, Method, Noise
+from sfumato.adversaries.relative_threat.relative import MembershipAttacker, Method, VictimNoise
 from sfumato.adversaries.relative_threat.result import (
     ATTACKER,
     RelativeThreat,
@@ -56,7 +56,7 @@ from sfumato.adversaries.relative_threat.result import (
 from sfumato.criteria.base import (
     JudgedAtEnd,
     Measure,
-    Status,
+    Ruling,
     Verdict,
     groups_about,
     parameter,
@@ -132,7 +132,7 @@ class RelativeThreatBound(JudgedAtEnd):
     """
     known: Sequence[str] | None = None
     """The columns they see of people; without it all. Example: `known = ["age", "sex"]`."""
-    noise: Noise = 0.0
+    noise: VictimNoise = 0.0
     """The chance that what they see of a column is wrong, one for all or by column; from 0 to below
     1. Example: `noise = 0.05`.
     """
@@ -297,7 +297,7 @@ class RelativeThreatBound(JudgedAtEnd):
         verdict = self.decided(status, measure, groups, note)
         return replace(verdict, threats=tuple(threat.threats()))
 
-    def _measure(self, groups: Groups, threat: RelativeThreat, status: Status) -> Measure:
+    def _measure(self, groups: Groups, threat: RelativeThreat, status: Ruling) -> Measure:
         rows, people = threat.judged, threat.people
         assert people is not None
         chosen = np.flatnonzero(rows.attacker.hit > 0)
@@ -324,7 +324,7 @@ class RelativeThreatBound(JudgedAtEnd):
         needed = share * int(running[-1])
         return float(ti[order][np.searchsorted(running, float(needed) * (1 - 1e-12))])
 
-    def _status(self, threat: RelativeThreat) -> tuple[Status, str]:
+    def _status(self, threat: RelativeThreat) -> tuple[Ruling, str]:
         if threat.status == "not_converged":
             assert threat.diagnostics is not None
             return "not_converged", threat.diagnostics.reason

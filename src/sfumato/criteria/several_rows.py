@@ -27,7 +27,7 @@ from sfumato.adversaries.several_rows import (
 from sfumato.criteria.base import (
     JudgedAtEnd,
     Measure,
-    Status,
+    Ruling,
     Verdict,
     parameter,
     summarize,
@@ -110,7 +110,7 @@ class SeveralRows(JudgedAtEnd):
             notes.append(f"belief {share.max():.4g}")
         if bad.any():
             notes.insert(0, f"{groups.number(bad):,} groups, {groups.headcount(bad)} people")
-        status: Status = "violated" if bad.any() else "holds"
+        status: Ruling = "violated" if bad.any() else "holds"
         return self.decided(status, self.measure(groups), groups, "; ".join(notes))
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:
@@ -150,6 +150,6 @@ class SeveralRows(JudgedAtEnd):
                 notes.append(f"more is believed of {parts.people_where(sure):,} people")
             notes.append(f"belief {strongest.max():.4g} in a value that all rows share")
             short = short | sure
-        status: Status = "violated" if short.any() else "holds"
+        status: Ruling = "violated" if short.any() else "holds"
         measure = Measure(least, groups.sizes, "at_least")
         return self.decided(status, measure, groups, "; ".join(notes))

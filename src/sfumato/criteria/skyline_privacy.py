@@ -29,7 +29,7 @@ from sfumato.adversaries.skyline.acquaintance import Acquaintance
 from sfumato.adversaries.skyline.breach import (
     CASE_WORDS,
     NAME,
-    Case,
+    AnyCase,
     case_of,
     check_case,
     check_point,
@@ -80,7 +80,7 @@ class SkylinePrivacy(ReleaseCriterion):
     value: Values = field(default=None, hash=False)
     """Protect this value or these only; or points by value, which then count instead of `points`
     (those may be empty: other values are not protected). Example: `value = "flu"`."""
-    case: Case | None = None
+    case: AnyCase | None = None
     """Judge only releases that publish people's values so: one a person ("single"), several in one
     bag a group ("set", "multiset"), each person's whole ("lists"). Example: `case = "single"`."""
 
@@ -234,7 +234,7 @@ class SkylinePrivacy(ReleaseCriterion):
         return "" if self.case is None else _unlike_case(groups, self.case)
 
     @cached_property
-    def _asked(self) -> dict[tuple[str | None, tuple[str, ...], Case], Questions]:
+    def _asked(self) -> dict[tuple[str | None, tuple[str, ...], AnyCase], Questions]:
         return {}
 
     def questions(self, groups: Groups) -> Questions:
@@ -246,7 +246,7 @@ class SkylinePrivacy(ReleaseCriterion):
             self._asked[key] = self._ask(groups, case)
         return self._asked[key]
 
-    def _ask(self, groups: Groups, case: Case) -> Questions:
+    def _ask(self, groups: Groups, case: AnyCase) -> Questions:
         labels = [self.value] if isinstance(self.value, str) else self.value or ()
         for label in labels:
             if label not in groups.values:
@@ -408,7 +408,7 @@ def _fewest(point: KnowledgePoint) -> int:
     return 1 + max(point.l + point.k + spare, point.k + point.m + 1 if point.m else 0)
 
 
-def _unlike_case(groups: Groups, case: Case) -> str:
+def _unlike_case(groups: Groups, case: AnyCase) -> str:
     """Why groups do not publish people's values in this form; empty where they do.
 
     Sets and multisets are two forms: of a set whoever has a value has it once, and somebody who

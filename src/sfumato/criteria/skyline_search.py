@@ -21,7 +21,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from sfumato.adversaries.skyline.breach import NEAR, Case, factor_bounds, minima, odds, odds_at
+from sfumato.adversaries.skyline.breach import (
+    NEAR,
+    AnyCase,
+    factor_bounds,
+    minima,
+    odds,
+    odds_at,
+)
 from sfumato.numbers import Bools, Floats, Ints
 from sfumato.release.groups import Groups
 
@@ -38,7 +45,7 @@ class Questions:
     targets: Ints
     points: Ints
     confidences: tuple[Fraction, ...]
-    case: Case
+    case: AnyCase
     closed: bool
 
     def factors(self, groups: Groups) -> Floats:

@@ -21,7 +21,7 @@ from sfumato.release.groups import Groups
 from sfumato.release.kinds import GroupKinds
 
 Sense = Literal["at_least", "above", "at_most", "below"]
-Status = Literal["holds", "violated", "not_applicable", "not_converged", "cannot_judge"]
+Ruling = Literal["holds", "violated", "not_applicable", "not_converged", "cannot_judge"]
 WORST = 5  # how many of the worst groups a verdict names
 
 
@@ -80,7 +80,7 @@ class Verdict(Displayed):
     """
 
     criterion: str
-    status: Status
+    status: Ruling
     measured: float | None
     required: str
     worst: tuple[int, ...] = ()

@@ -53,7 +53,7 @@ class CellFindings:
 
 
 Fits = Mapping[tuple[str, object], int]  # of a column: how many cells are written in a way
-Counted = Callable[[list[str]], Sequence[int]]  # SQL conditions to how many rows have each
+CountRows = Callable[[list[str]], Sequence[int]]  # SQL conditions to how many rows have each
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def with_marks(cell: str, marks: Sequence[str], kind: pa.DataType) -> str:
 
 
 def find_forms(
-    columns: Sequence[Column], stated_forms: StatedForms, counted: Counted, *, numbers: bool
+    columns: Sequence[Column], stated_forms: StatedForms, counted: CountRows, *, numbers: bool
 ) -> CellFindings:
     """How dates and numbers are written; asks the engine once, if there is anything to ask."""
     dates = {c.name: _date_candidates(c, stated_forms) if c.needed else [] for c in columns}

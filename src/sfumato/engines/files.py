@@ -26,17 +26,17 @@ if TYPE_CHECKING:
 
 # What Parquet files say of their columns, and what engines cannot tell apart in them.
 
-Node = tuple[Any, ...]  # name, number of children, physical type, ...: rows of parquet_schema
+SchemaNode = tuple[Any, ...]  # name, number of children, physical type, ...: rows of parquet_schema
 
 
-def top_level(nodes: Sequence[Node]) -> list[str]:
+def top_level(nodes: Sequence[SchemaNode]) -> list[str]:
     """The columns of a file: of its nodes, root first, those that are in no other."""
     return [str(column[0][0]) for column in _columns(nodes)]
 
 
-def _columns(nodes: Sequence[Node]) -> Iterator[list[Node]]:
+def _columns(nodes: Sequence[SchemaNode]) -> Iterator[list[SchemaNode]]:
     """The nodes of each column, its own first."""
-    column: list[Node] = []
+    column: list[SchemaNode] = []
     inside = 0  # nodes yet to come that belong to this column
     for node in nodes[1:]:
         column.append(node)
@@ -47,7 +47,7 @@ def _columns(nodes: Sequence[Node]) -> Iterator[list[Node]]:
 
 
 def check_told_apart(
-    label: str, nodes: Sequence[Node], types: Sequence[pa.DataType], paths: Sequence[Path]
+    label: str, nodes: Sequence[SchemaNode], types: Sequence[pa.DataType], paths: Sequence[Path]
 ) -> None:
     """Refuse columns of which the engine makes one value of several.
 

@@ -28,7 +28,7 @@ from sfumato.errors import InputError, did_you_mean, expect, quoted
 
 _MOST_THREADS = 1024  # beyond, a machine has none to give
 
-Matching = Literal["exact", "wildcard"]
+MatchingName = Literal["exact", "wildcard"]
 FileScheme = Literal["generalized", "microaggregated"]
 Separator = str | Mapping[str, str] | None
 DateForms = str | Mapping[str, str] | None
@@ -37,14 +37,14 @@ SpecialCodes = Mapping[str, Sequence[str]] | None
 
 # What an option is about: how a file is written; what reads it, and where; a table of people that
 # is in two files; a release.
-Subject = Literal["file", "engine", "facts", "release", "manifest"]
-OF_TABLES: tuple[Subject, ...] = ("file", "engine", "facts")
-OF_POLICIES: tuple[Subject, ...] = ("file", "engine")
-OF_RELEASES: tuple[Subject, ...] = ("file", "engine", "facts", "release")
+OptionSubject = Literal["file", "engine", "facts", "release", "manifest"]
+OF_TABLES: tuple[OptionSubject, ...] = ("file", "engine", "facts")
+OF_POLICIES: tuple[OptionSubject, ...] = ("file", "engine")
+OF_RELEASES: tuple[OptionSubject, ...] = ("file", "engine", "facts", "release")
 
 
 def _option(
-    subject: Subject, kind: type, about: str, *only: str, shape: str | None = None
+    subject: OptionSubject, kind: type, about: str, *only: str, shape: str | None = None
 ) -> dict[str, Any]:
     """What the command line and a policy say of a field: text that is a value of this kind.
 
@@ -231,7 +231,7 @@ class Reading:
             "release",
             str,
             "Who counts as alike: exact, or wildcard (* fits everybody).",
-            shape="|".join(get_args(Matching)),
+            shape="|".join(get_args(MatchingName)),
         ),
     )
     separator: Separator = field(
@@ -287,8 +287,8 @@ class Reading:
         _check_known("scheme", self.scheme, get_args(FileScheme))
         if self.memory is not None:
             in_bytes(self.memory)
-        if self.matching not in get_args(Matching):
-            allowed = ", ".join(map(repr, get_args(Matching)))
+        if self.matching not in get_args(MatchingName):
+            allowed = ", ".join(map(repr, get_args(MatchingName)))
             raise InputError(f"matching {quoted(self.matching)} is not known; allowed: {allowed}")
 
     @property
@@ -350,7 +350,7 @@ class Reading:
         """This, and what the other says where this says nothing."""
         return replace(other, **self.given_fields())  # type: ignore[arg-type]  # of these fields
 
-    def about(self, *subjects: Subject) -> Reading:
+    def about(self, *subjects: OptionSubject) -> Reading:
         """What it says of some subjects alone."""
         names = {option.name for option in options_about(*subjects)}
         chosen_fields = {
@@ -418,7 +418,7 @@ def _check_known(name: str, word: str | None, allowed: Collection[str]) -> None:
         raise InputError(f"{name} {word!r} is not known; {did_you_mean(word, allowed)}")
 
 
-def options_about(*subjects: Subject) -> list[Field[object]]:
+def options_about(*subjects: OptionSubject) -> list[Field[object]]:
     """The fields of Reading about these subjects."""
     return [option for option in fields(Reading) if option.metadata["subject"] in subjects]
 
@@ -454,5 +454,5 @@ class ReleaseOptions(TableOptions, total=False):
 
     group: str | None
     scheme: FileScheme
-    matching: Matching
+    matching: MatchingName
     separator: Separator

@@ -37,7 +37,7 @@ from sfumato.adversaries.locating.targets import (
     unknown_notes,
 )
 from sfumato.errors import InputError, ResourceError
-from sfumato.ledger.finding import Basis, Check, Finding, Status, bound_status
+from sfumato.ledger.finding import Basis, Check, Finding, FindingStatus, bound_status
 from sfumato.numbers import Bools, Ints, rows_of, run_places
 from sfumato.release.beside import Headcount
 from sfumato.release.build import with_inside
@@ -172,13 +172,13 @@ def _alone(groups: Groups, rule: ExposureRule) -> Headcount:
     return Headcount(0) if rule.drop else groups.headcount(groups.distinct <= rule.most)
 
 
-Counted = Callable[[Collection[int], ExposureRule], tuple[int, int]]
+CountExposed = Callable[[Collection[int], ExposureRule], tuple[int, int]]
 
 
 def _with_releases(
     finding: Finding,
     earlier: Sequence[Release],
-    counted: Counted,
+    counted: CountExposed,
     rule: ExposureRule,
     share: float,
 ) -> Finding:
@@ -199,7 +199,7 @@ def _with_releases(
         added=counted(places, replace(rule, counting="added")),
     )
 
-    def status(left_out: Collection[int]) -> Status:
+    def status(left_out: Collection[int]) -> FindingStatus:
         exposed = counted([place for place in places if place not in left_out], rule)
         return bound_status(exposed, finding.people.number, finding.fewest, share)
 

@@ -52,7 +52,7 @@ class SomeOfLedger:
         )
 
 
-Source = Ledger | Release | SomeOfLedger | str | Path
+EarlierSource = Ledger | Release | SomeOfLedger | str | Path
 
 
 class Earlier:
@@ -88,7 +88,7 @@ class Earlier:
     def releases(self) -> tuple[Release, ...]:
         return tuple(release for source in self.sources for release in self.read(source))
 
-    def read(self, source: Source) -> tuple[Release, ...]:
+    def read(self, source: EarlierSource) -> tuple[Release, ...]:
         """The releases of one of the sources, as they were when they were first read."""
         if id(source) not in self._read:
             self._read[id(source)] = self._now(source)
@@ -98,7 +98,7 @@ class Earlier:
         """Whether what a source held is known, whatever it holds by now."""
         return id(source) in self._read
 
-    def of_ledger(self, source: Source) -> SomeOfLedger | None:
+    def of_ledger(self, source: EarlierSource) -> SomeOfLedger | None:
         """Which releases of a ledger were read; None where the source is none."""
         self.read(source)
         return self._ledgers.get(id(source))

@@ -15,7 +15,7 @@ from sfumato.numbers import fraction, shortest
 from sfumato.release.beside import Headcount
 
 Basis = Literal["targets", "people", "population", "combinations"]
-Status = Literal["holds", "violated", "could_not_judge"]
+FindingStatus = Literal["holds", "violated", "could_not_judge"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Check:
     joined: tuple[str, ...] = ()
 
     @property
-    def status(self) -> Status:
+    def status(self) -> FindingStatus:
         statuses = [self._status(finding) for finding in self.findings]
         if "violated" in statuses:
             return "violated"
@@ -98,7 +98,7 @@ class Check:
         parts = [known] if self.confidence else []
         return " and ".join([*parts, narrowed] if self.drop else parts)
 
-    def _status(self, finding: Finding) -> Status:
+    def _status(self, finding: Finding) -> FindingStatus:
         return bound_status(
             finding.counted(self.counting), finding.people.number, finding.fewest, self.share
         )
@@ -155,7 +155,7 @@ class Check:
         }
 
 
-def bound_status(exposed: tuple[int, int], people: int, fewest: int, share: float) -> Status:
+def bound_status(exposed: tuple[int, int], people: int, fewest: int, share: float) -> FindingStatus:
     """Whether at most a share of people is exposed, of whom there are at least the fewest."""
     if not people:
         return "could_not_judge"

@@ -66,10 +66,10 @@ COLUMNS = (
     "name", "population", "added", "scheme", "people", "groups", "suppressed", "quasi",
     "sensitive", "guarantee", "content",
 )  # fmt: skip
-Row = tuple[Any, ...]  # of the columns above
+LedgerRow = tuple[Any, ...]  # of the columns above
 
 
-def read_rows(path: Path) -> list[Row]:
+def read_rows(path: Path) -> list[LedgerRow]:
     """The entries in their order, after checking that they are what was written, and all of it."""
     if not path.exists():
         raise InputError(f"{path} does not exist; `sfumato ledger add` makes a ledger")
@@ -78,7 +78,7 @@ def read_rows(path: Path) -> list[Row]:
         return _entries(connection, path)
 
 
-def change_rows(path: Path, change: Callable[[Sequence[Row]], Sequence[Row]]) -> None:
+def change_rows(path: Path, change: Callable[[Sequence[LedgerRow]], Sequence[LedgerRow]]) -> None:
     """Add or take away entries of the ledger, which is made if there is none: all, or nothing."""
     _make(path)
     with _opened(path) as connection:
@@ -98,7 +98,9 @@ def change_rows(path: Path, change: Callable[[Sequence[Row]], Sequence[Row]]) ->
                 note_standing(path, "the change")
 
 
-def _write(connection: sqlite3.Connection, before: Sequence[Row], rows: Sequence[Row]) -> None:
+def _write(
+    connection: sqlite3.Connection, before: Sequence[LedgerRow], rows: Sequence[LedgerRow]
+) -> None:
     """Write what is new; all of it if some went, since a checksum is over all entries before."""
     checksums: list[str] = []
     for row in rows:
@@ -173,7 +175,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         raise _damaged(path) from None
 
 
-def _entries(connection: sqlite3.Connection, path: Path) -> list[Row]:
+def _entries(connection: sqlite3.Connection, path: Path) -> list[LedgerRow]:
     """The entries; refuses a file that is not ours, too new, or not as it was written."""
     if not path.stat().st_size:
         raise InputError(f"{path} is empty, which no ledger ever is; restore it")
@@ -207,7 +209,7 @@ def _entries(connection: sqlite3.Connection, path: Path) -> list[Row]:
     return [tuple(row) for *row, _ in rows]
 
 
-def _checksum(before: str, row: Row) -> str:
+def _checksum(before: str, row: LedgerRow) -> str:
     """Of an entry and all before it: none can be changed, lost or exchanged unnoticed."""
     *plain, content = row
     try:
@@ -311,7 +313,7 @@ class Ledger(Displayed):
             ) from None
         return entry
 
-    def _refuse_same(self, rows: Sequence[Row], new: Row) -> Sequence[Row]:
+    def _refuse_same(self, rows: Sequence[LedgerRow], new: LedgerRow) -> Sequence[LedgerRow]:
         """What went out once is not given away twice."""
         for row in rows:
             if (row[1], row[-1]) == (new[1], new[-1]) and row[0] != new[0]:

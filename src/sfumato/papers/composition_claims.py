@@ -90,8 +90,8 @@ def worked() -> list[EvidenceRow]:
     return [*rows, *_theorem_1(), *_one_record()]
 
 
-Bits = tuple[int, ...]
-Mechanism = dict[Bits, dict[object, float]]  # of each table, how likely it shows what
+BitTable = tuple[int, ...]
+ToyMechanism = dict[BitTable, dict[object, float]]  # of each table, how likely it shows what
 
 
 def _theorem_1() -> list[EvidenceRow]:
@@ -121,7 +121,7 @@ def _theorem_1() -> list[EvidenceRow]:
         ),
     ]
     truthful, lying = 1e-4, 1 / (1 + exp(epsilon))
-    answers: Mechanism = {}
+    answers: ToyMechanism = {}
     for table in product((0, 1), repeat=2):
         answers[table] = {("as they are", table): truthful}
         for answered in product((0, 1), repeat=2):
@@ -146,7 +146,7 @@ def _theorem_1() -> list[EvidenceRow]:
 def _one_record() -> list[EvidenceRow]:
     """Nearness in total variation is no privacy: one person's record, drawn at random, is shown."""
     people = 8
-    shows: Mechanism = {
+    shows: ToyMechanism = {
         table: dict.fromkeys(enumerate(table), 1 / people)
         for table in product((0, 1), repeat=people)
     }
@@ -175,7 +175,7 @@ def _one_record() -> list[EvidenceRow]:
     ]
 
 
-def _games(mechanism: Mechanism) -> list[tuple[float, float]]:
+def _games(mechanism: ToyMechanism) -> list[tuple[float, float]]:
     """Of all that may be shown, how likely it is and how far it takes her beliefs of all tables,
     alike likely to her, from those of the game without somebody: of him for whom that is most."""
     tables = list(mechanism)
@@ -194,7 +194,7 @@ def _games(mechanism: Mechanism) -> list[tuple[float, float]]:
     return games
 
 
-def _replaced(table: Bits, person: int, bit: int = 0) -> Bits:
+def _replaced(table: BitTable, person: int, bit: int = 0) -> BitTable:
     return (*table[:person], bit, *table[person + 1 :])
 
 

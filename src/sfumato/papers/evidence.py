@@ -17,8 +17,8 @@ from typing import Literal
 from sfumato.errors import InputError
 from sfumato.report.document import Document, Gist, Section, Sheet
 
-Outcome = Literal["agrees", "differs", "no print at hand", "not run"]
-OUTCOMES: dict[Outcome, str] = {  # and how many of them are told
+EvidenceOutcome = Literal["agrees", "differs", "no print at hand", "not run"]
+OUTCOMES: dict[EvidenceOutcome, str] = {  # and how many of them are told
     "agrees": "agree",
     "differs": "differ",
     "no print at hand": "without print at hand",
@@ -43,7 +43,7 @@ class EvidenceRow:
     item: str
     printed: str
     measured: str
-    outcome: Outcome
+    outcome: EvidenceOutcome
     because: str = ""
     data: str = ""
 
@@ -71,7 +71,7 @@ def beside(
     `because` is told only where they differ.
     """
     agrees = _agrees(printed, measured, value)
-    outcome: Outcome = "agrees" if agrees else "differs"
+    outcome: EvidenceOutcome = "agrees" if agrees else "differs"
     return EvidenceRow(item, printed, figure(measured), outcome, "" if agrees else because, data)
 
 

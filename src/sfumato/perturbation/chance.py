@@ -209,7 +209,7 @@ def _as_number(value: object) -> float:
         raise InputError(f"{quoted(value)} is no number, and noise was added to numbers") from None
 
 
-Row = Mapping[str, float]
+RowChances = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -225,11 +225,11 @@ class Pram(Perturbation):
     kind: ClassVar[str] = "pram"
     by_chance: ClassVar[bool] = True
 
-    matrix: Mapping[str, Row] | None = None
+    matrix: Mapping[str, RowChances] | None = None
     """For each value the chances of others. Example: `matrix = { F = { F = 0.9, M = 0.1 } }`."""
     stay: float | None = None
     """The chance that a value is kept, below 1. Example: `stay = 0.8`."""
-    draw: Row | None = None
+    draw: RowChances | None = None
     """What others become, by shares. Example: `draw = { F = 0.5, M = 0.5 }` with `stay = 0.8`."""
 
     def __post_init__(self) -> None:

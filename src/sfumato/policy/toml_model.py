@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Number = int | float
+TomlNumber = int | float
 Scalar = str | int | float | bool | dt.date
 
 
@@ -26,22 +26,22 @@ class IntervalsModel(_Strict):
     """Numbers to ranges: of growing width, or between given cut points."""
 
     kind: Literal["intervals"]
-    widths: list[Number] | None = None
+    widths: list[TomlNumber] | None = None
     """The width of ranges, level by level, each a multiple of the one before. Example: `widths =
     [5, 10, 20]`.
     """
-    cuts: list[Number] | list[list[Number]] | None = None
+    cuts: list[TomlNumber] | list[list[TomlNumber]] | None = None
     """Instead of widths, where ranges end: of one level, or of each, the later among the earlier.
     Example: `cuts = [[18, 40, 65], [65]]`.
     """
-    origin: Number = 0
+    origin: TomlNumber = 0
     """Where ranges of a width begin to be counted. Example: `origin = 18` with `widths = [5, 10]`.
     """
-    top: Number | None = None
+    top: TomlNumber | None = None
     """Numbers from here on are one range, `>=90`, on every level. Example: `top = 90` with `widths
     = [5, 10]`.
     """
-    bottom: Number | None = None
+    bottom: TomlNumber | None = None
     """Numbers below are one range, `<18`, on every level. Example: `bottom = 18` with `widths = [5,
     10]`.
     """
@@ -154,7 +154,7 @@ class SchemaModel(_Strict):
     protect: str | None = None
     hierarchies: dict[str, HierarchyModel] = Field(default_factory=dict)
     domains: dict[str, str | list[Scalar]] = Field(default_factory=dict)
-    units: dict[str, str | Number] = Field(default_factory=dict)
+    units: dict[str, str | TomlNumber] = Field(default_factory=dict)
     limits: dict[str, LimitsModel] = Field(default_factory=dict)
     levels: dict[str, int] = Field(default_factory=dict)
     lists: dict[str, str] = Field(default_factory=dict)
@@ -185,7 +185,7 @@ class PolicyModel(_Strict):
     require: list[dict[str, Any]]
     anonymizer: dict[str, Any] | None = None
     utility: str = "loss"
-    suppression: Number = 0.0
+    suppression: TomlNumber = 0.0
     format: str | None = None
     profile: str | dict[str, Any] | None = None
     perturb: dict[str, dict[str, Any]] = Field(default_factory=dict)

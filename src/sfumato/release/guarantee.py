@@ -16,9 +16,9 @@ from typing import Literal, get_args
 from sfumato.errors import InputError
 
 Relation = Literal["replace-one", "add-remove"]
-Unit = Literal["person", "row"]
+PrivacyUnit = Literal["person", "row"]
 RELATIONS: tuple[Relation, ...] = get_args(Relation)
-UNITS: tuple[Unit, ...] = get_args(Unit)
+UNITS: tuple[PrivacyUnit, ...] = get_args(PrivacyUnit)
 _GAUSSIAN, _LAPLACE = 1.959964, math.log(20)  # deviations, and scales, that 95% lie within
 
 
@@ -51,7 +51,7 @@ class Guarantee:
     rho: float | None = None
     other: PrivacyLoss | None = None
     scale: float | None = None
-    unit: Unit = "row"
+    unit: PrivacyUnit = "row"
 
     def __post_init__(self) -> None:
         _check(PrivacyLoss(self.epsilon, self.delta, self.rho))

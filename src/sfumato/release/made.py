@@ -271,7 +271,7 @@ class Findings:
 
 # -- what was done besides ----------------------------------------------------------------------
 
-Done = Literal[
+TreatmentKind = Literal[
     "as it is",
     "generalized",
     "microaggregated",
@@ -297,7 +297,7 @@ class Treated:
     """
 
     column: str
-    done: Done
+    done: TreatmentKind
     how: str
     changed: int | None = None
     before: Mapping[str, int] | None = None

@@ -23,7 +23,7 @@ from sfumato.release.groups import Groups
 from sfumato.release.made import Randomised
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
-from sfumato.schema.domain import Domain, Kind
+from sfumato.schema.domain import Domain, DomainKind
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Anything, Region, ValueSet
 from sfumato.schema.roles import Schema
@@ -80,7 +80,7 @@ def sensitive_axis(schema: Schema, name: str) -> TableAxis:
     ordered = _levels(schema, name)[0].domain
     if level == 0:
         return TableAxis(name, regions, ordered)
-    kind: Kind = "ordered" if ordered.is_ordered else "categorical"
+    kind: DomainKind = "ordered" if ordered.is_ordered else "categorical"
     values = tuple(None if region == NULL else region.text for region in regions)
     parts = tuple(ValueSet(frozenset({value})) for value in values)
     return TableAxis(name, parts, Domain(name, kind, values))
@@ -142,7 +142,7 @@ def _levels(schema: Schema, name: str) -> tuple[Levels, bool]:
     return schema.bind(domain), listed
 
 
-Form = Literal["counts", "rows"]
+NoisyForm = Literal["counts", "rows"]
 COUNT = "count"
 MOST_ROWS = 50_000_000  # some GB of memory
 
@@ -158,7 +158,7 @@ class NoisyTable:
     quasi: tuple[TableAxis, ...]
     sensitive: tuple[TableAxis, ...]
     counts: Ints
-    form: Form = "counts"
+    form: NoisyForm = "counts"
     seed: int = 0
 
     @property

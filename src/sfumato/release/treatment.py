@@ -25,7 +25,7 @@ from sfumato.release.description import Singletons
 from sfumato.release.distribution import NO_VALUE, Had, Share, shares_of
 from sfumato.release.groups import Groups
 from sfumato.release.linked import pseudonym_column
-from sfumato.release.made import Done, Placement, Treated
+from sfumato.release.made import Placement, Treated, TreatmentKind
 from sfumato.release.release import Release
 from sfumato.release.summing import references
 from sfumato.schema.domain import build_domain
@@ -68,7 +68,7 @@ class ColumnTreatment:
 
     column: str
     role: str
-    done: Done
+    done: TreatmentKind
     how: str
     values_before: int | None = None
     values_after: int | None = None
@@ -243,7 +243,7 @@ def _had(name: str, counts: TableCounts | None) -> Had | None:
 
 def _done(
     column: ShownColumn, release: Release, table: Table | None
-) -> tuple[Done, str, int | None]:
+) -> tuple[TreatmentKind, str, int | None]:
     """What was done to a quasi-identifier, in a word and in more, and the cells it changed."""
     used = column.used
     changed = sum(people for part, people in used if not is_one_value(part))
@@ -404,7 +404,7 @@ def _sensitive(release: Release, known: Mapping[str, Had]) -> Iterator[ColumnTre
         )
 
 
-def _sensitive_done(release: Release, name: str, groups: Groups) -> tuple[Done, str]:
+def _sensitive_done(release: Release, name: str, groups: Groups) -> tuple[TreatmentKind, str]:
     level = release.schema.levels.get(name, 0)
     at_level = f"level {level} of its hierarchy" if level else "as it is"
     if release.regions.noisy:

@@ -23,7 +23,7 @@ from sfumato.release.made import ReadFrom
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
 from sfumato.schema.calendar import Dates
-from sfumato.schema.domain import Domain, Kind
+from sfumato.schema.domain import Domain, DomainKind
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.icd10 import CodeFamily
 from sfumato.schema.limits import Limits
@@ -131,7 +131,7 @@ def _levels(release: Release, schema: Schema, column: str, regions: Sequence[Reg
         # What is no number or date there is a special code, which has no place among them.
         words = [value for value in present if isinstance(value, str)]
         present = [value for value in present if not isinstance(value, str)]
-    kind: Kind = "categorical"
+    kind: DomainKind = "categorical"
     if all(isinstance(value, dt.date) for value in present):
         kind = "date"
     elif all(isinstance(value, int | float) for value in present):

@@ -21,8 +21,8 @@ from sfumato.report.document import (
     PolicyStatus,
 )
 
-Value = int | float | bool | str
-Status = Literal["released", "no_safe_release", "not_possible"]
+SweptValue = int | float | bool | str
+SweepStatus = Literal["released", "no_safe_release", "not_possible"]
 
 
 @dataclass(frozen=True)
@@ -86,11 +86,11 @@ class Outcome:
     cost, or a lower cost without a higher risk. `as_given`: it is the policy as it stands.
     """
 
-    settings: Mapping[str, Value]
+    settings: Mapping[str, SweptValue]
     anonymizer: str
     policy: Policy = field(repr=False)
     figures: Figures | None
-    status: Status = "released"
+    status: SweepStatus = "released"
     reason: str = ""
     pareto: bool = False
     number: int = 0
@@ -122,7 +122,7 @@ class Comparison(Documented):
 
     label: str
     people: int
-    sweep: Mapping[str, tuple[Value, ...]]
+    sweep: Mapping[str, tuple[SweptValue, ...]]
     outcomes: tuple[Outcome, ...]
     risk: str
     cost: str

@@ -30,8 +30,8 @@ RESULTS = "folder of results"  # what --force knows such folders by
 OF_TABLE = "was worked out on the original table"  # why a document is private
 BOUND = re.compile(r"(?:<|≤|at most (?:<|under )?)([\d,.e+-]+)%?")  # a number, not told exactly
 
-Kind = Literal["lines", "steps", "bars", "points", "cloud", "map", "shares", "slopes"]
-Number = float | int | str | None
+ChartKind = Literal["lines", "steps", "bars", "points", "cloud", "map", "shares", "slopes"]
+CellNumber = float | int | str | None
 PolicyStatus = Literal["holds", "violated", "could_not_judge"]
 Mood = Literal["", "good", "bad", "unsure"]
 _MOODS: dict[str, Mood] = {"holds": "good", "violated": "bad"}
@@ -52,9 +52,9 @@ class Series:
     """
 
     name: str
-    x: Sequence[Number]
-    y: Sequence[Number]
-    z: Sequence[Number] | None = None
+    x: Sequence[CellNumber]
+    y: Sequence[CellNumber]
+    z: Sequence[CellNumber] | None = None
     text: Sequence[str] | None = None
     mark: str = ""
     labels: Sequence[str] | None = None
@@ -81,7 +81,7 @@ class Chart:
     """
 
     title: str
-    kind: Kind
+    kind: ChartKind
     x: str
     y: str
     series: tuple[Series, ...]
@@ -91,15 +91,17 @@ class Chart:
     alt: str = ""
     percent: str = ""
     behind: tuple[Series, ...] = ()
-    ticks: tuple[Number, ...] = ()
+    ticks: tuple[CellNumber, ...] = ()
     bare: str = ""
     name: str = ""
 
     def __post_init__(self) -> None:
         if not self.name:
             object.__setattr__(self, "name", re.sub(r"\W+", "-", self.title.lower()).strip("-"))
-        if self.kind not in get_args(Kind):
-            raise InputError(f"chart: {self.kind!r} is no kind; use {', '.join(get_args(Kind))}")
+        if self.kind not in get_args(ChartKind):
+            raise InputError(
+                f"chart: {self.kind!r} is no kind; use {', '.join(get_args(ChartKind))}"
+            )
         if not self.alt:
             raise InputError(f"chart {self.title!r} has no text for those who cannot see it")
         if (self.kind == "cloud") != all(line.z is not None for line in self.series):

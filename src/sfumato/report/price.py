@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from sfumato.report.report import Report
 
 ENDINGS = (".html", ".json", ".md")
-Status = Literal["priced", "no_safe_release", "not_possible", "not_begun", "no_step"]
+PriceStatus = Literal["priced", "no_safe_release", "not_possible", "not_begun", "no_step"]
 LOSS = "loss"
 _SLIGHT = 0.03  # of what the policy costs: a smaller gain is not told as one
 _DRAWN = 30  # bars of the picture
-_STATUS_WORDS: dict[Status, str] = {
+_STATUS_WORDS: dict[PriceStatus, str] = {
     "priced": "",
     "no_safe_release": "no safe release",
     "not_possible": "not possible",
@@ -179,7 +179,7 @@ class PricedChange:
     """
 
     change: Change
-    status: Status
+    status: PriceStatus
     cost: float | None = None
     gain: float | None = None
     groups: int | None = None

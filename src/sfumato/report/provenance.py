@@ -24,7 +24,7 @@ SHORT = 16  # signs of a fingerprint that are told to people
 _EPOCH = "SOURCE_DATE_EPOCH"  # what fixes the date where files must come out the same
 _LONGEST = 200  # letters of a name
 
-FileKind = Literal["table", "release", "policy"]
+InputKind = Literal["table", "release", "policy"]
 
 
 def today() -> dt.date:
@@ -42,7 +42,7 @@ def today() -> dt.date:
 class Fingerprint:
     """What something is known by: its SHA-256, or the beginning of one."""
 
-    subject: FileKind
+    subject: InputKind
     name: str
     sha256: str
 
@@ -90,7 +90,7 @@ class Provenance:
         }
 
 
-def _of_files(subject: FileKind, stamps: Iterable[FileStamp]) -> list[Fingerprint]:
+def _of_files(subject: InputKind, stamps: Iterable[FileStamp]) -> list[Fingerprint]:
     return [
         Fingerprint(subject, stamp.content.name, sha256)
         for stamp in stamps

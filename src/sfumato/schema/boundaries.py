@@ -33,7 +33,7 @@ from sfumato.schema.region import Anything, End, Region, Span, Value, ValueSet, 
 
 Calendar = Literal["second", "minute", "hour", "day", "week", "month", "quarter", "year", "decade"]
 CALENDAR: tuple[Calendar, ...] = get_args(Calendar)
-Unit = int | float | str
+BoundaryUnit = int | float | str
 
 _DIGITS = 15  # decimal digits that every float has
 _OUTSIDE = 20  # the first and last bound lie within this part of the column's extent
@@ -160,7 +160,7 @@ class Boundaries:
         return Span(low, high)
 
 
-def boundaries_of(levels: Levels, unit: Unit | None, people: Ints) -> Boundaries | None:
+def boundaries_of(levels: Levels, unit: BoundaryUnit | None, people: Ints) -> Boundaries | None:
     """The boundaries of a bound column of which `people[code]` people have each value.
 
     None for columns of categories, which have none.
@@ -304,7 +304,7 @@ class Grid(ABC):
         """A place as a value of the column."""
 
 
-def grid_of(domain: Domain, unit: Unit | None) -> Grid:
+def grid_of(domain: Domain, unit: BoundaryUnit | None) -> Grid:
     """The grid of a column's declared unit, or one as fine as its values."""
     values: list[Any] = list(domain.values[: domain.placed])
     return _Calendar(values, unit) if domain.kind == "date" else _Decimals(values, unit)
@@ -313,7 +313,7 @@ def grid_of(domain: Domain, unit: Unit | None) -> Grid:
 class _Decimals(Grid):
     """Multiples of a unit. The axis counts in powers of ten as fine as the unit and the values."""
 
-    def __init__(self, values: list[Any], unit: Unit | None) -> None:
+    def __init__(self, values: list[Any], unit: BoundaryUnit | None) -> None:
         step = fraction(unit) if unit is not None else None
         whole = all(isinstance(value, int) for value in values)
         least = 0 if step is None else _decimals(step)
@@ -381,7 +381,7 @@ def _scaled(numbers: Floats, least: int) -> tuple[Fraction, Ints, bool]:
 class _Calendar(Grid):
     """Whole days, months, ... The axis counts microseconds since 1970."""
 
-    def __init__(self, values: list[Any], unit: Unit | None) -> None:
+    def __init__(self, values: list[Any], unit: BoundaryUnit | None) -> None:
         self.places = np.array(values, dtype="datetime64[us]").astype(np.int64)
         finest = unit
         if finest is None:
@@ -457,7 +457,7 @@ def calendar_longest(unit: str) -> int:
     return _LONGEST[unit]
 
 
-def check_kind(domain: Domain, unit: Unit | None) -> None:
+def check_kind(domain: Domain, unit: BoundaryUnit | None) -> None:
     """Refuse a unit that says nothing about this kind of column."""
     if unit is None:
         return

@@ -21,8 +21,8 @@ from fractions import Fraction
 from sfumato.numbers import Ints, fraction
 from sfumato.schema.boundaries import (
     CALENDAR,
+    BoundaryUnit,
     Calendar,
-    Unit,
     boundaries_of,
     calendar_floor,
     calendar_longest,
@@ -74,7 +74,7 @@ class Centres:
         return code is not None and int(self.people[code]) == 1
 
 
-def centres_of(levels: Levels, unit: Unit | None, people: Ints) -> Centres | None:
+def centres_of(levels: Levels, unit: BoundaryUnit | None, people: Ints) -> Centres | None:
     """The points of a bound column; None for categories, which are told as they are."""
     made = _centres(levels, unit, people)
     if made is None or levels.coarsest == levels.height - 1:
@@ -83,7 +83,7 @@ def centres_of(levels: Levels, unit: Unit | None, people: Ints) -> Centres | Non
     return replace(made, frames=tuple(label for label in labels if isinstance(label, Span)))
 
 
-def _centres(levels: Levels, unit: Unit | None, people: Ints) -> Centres | None:
+def _centres(levels: Levels, unit: BoundaryUnit | None, people: Ints) -> Centres | None:
     domain = levels.domain
     check_kind(domain, unit)
     if domain.kind not in ("numeric", "date"):
@@ -109,7 +109,7 @@ def _centres(levels: Levels, unit: Unit | None, people: Ints) -> Centres | None:
     return Centres(domain, people, _Multiples(Fraction(10) ** exponent))
 
 
-def _calendar(unit: Unit | None, days: float, finest: Calendar) -> Calendar:
+def _calendar(unit: BoundaryUnit | None, days: float, finest: Calendar) -> Calendar:
     """The unit, or the longest of which the extent has enough, but none finer than the data's."""
     if unit is not None:
         return next(named for named in CALENDAR if named == unit)

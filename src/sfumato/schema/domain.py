@@ -31,8 +31,8 @@ from sfumato.errors import InputError, SchemaError, forms_of, name_some
 from sfumato.numbers import Bools, Codes, as_quantity, exact, number_array
 from sfumato.schema.region import COMPARED, DECIMAL, PADDED, Value, place_of, text_of
 
-Kind = Literal["categorical", "ordered", "numeric", "date"]
-KINDS: tuple[str, ...] = get_args(Kind)
+DomainKind = Literal["categorical", "ordered", "numeric", "date"]
+KINDS: tuple[str, ...] = get_args(DomainKind)
 Declared = str | Sequence[Any]
 
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
@@ -49,7 +49,7 @@ class Domain:
     """The values a column may take, in canonical order; the code of a value is its position."""
 
     name: str
-    kind: Kind
+    kind: DomainKind
     values: tuple[Value, ...]
 
     def __len__(self) -> int:
@@ -183,7 +183,7 @@ def _beside(
     present = {text for text, special in zip(texts, is_special, strict=True) if special}
     listed = [text for text in dict.fromkeys(specials) if text in present]
     null = (None,) if scale.has_null else ()
-    kind: Kind = scale.kind if values else "numeric"
+    kind: DomainKind = scale.kind if values else "numeric"
     domain = Domain(scale.name, kind, (*values, *listed, *null))
     whole = np.empty(len(raw), dtype=np.int32)
     whole[~is_special] = np.where(codes < len(values), codes, len(domain) - 1)
@@ -321,7 +321,7 @@ def _moments(name: str, texts: pa.Array) -> pa.Array:
     return _plain(name, stamps)
 
 
-def _kind_of(typed: pa.Array) -> Kind:
+def _kind_of(typed: pa.Array) -> DomainKind:
     if pa.types.is_integer(typed.type) or pa.types.is_floating(typed.type):
         return "numeric"
     if pa.types.is_date(typed.type) or pa.types.is_timestamp(typed.type):
@@ -329,7 +329,7 @@ def _kind_of(typed: pa.Array) -> Kind:
     return "categorical"
 
 
-def _seen_domain(name: str, kind: Kind, typed: pa.Array) -> tuple[Domain, Codes]:
+def _seen_domain(name: str, kind: DomainKind, typed: pa.Array) -> tuple[Domain, Codes]:
     distinct = pc.unique(typed)
     if pa.types.is_string(distinct.type):
         order = _reading_order(distinct)
@@ -370,7 +370,7 @@ def _declared_domain(name: str, typed: pa.Array, declared: list[Any]) -> tuple[D
     if not values:
         raise SchemaError(f"domain of column {name!r} is empty; list its values")
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in values):
-        kind: Kind = "numeric"
+        kind: DomainKind = "numeric"
         values.sort()
     elif all(isinstance(value, dt.date) for value in values):
         kind = "date"
@@ -381,7 +381,7 @@ def _declared_domain(name: str, typed: pa.Array, declared: list[Any]) -> tuple[D
 
 
 def _known_domain(
-    name: str, kind: Kind, typed: pa.Array, leaves: list[str]
+    name: str, kind: DomainKind, typed: pa.Array, leaves: list[str]
 ) -> tuple[Domain, Codes]:
     """The domain a taxonomy's leaves span: wider than the values seen, in the file's order."""
     values: list[Any] = list(leaves)
@@ -395,7 +395,7 @@ def _known_domain(
 
 
 def _encode_in(
-    name: str, kind: Kind, values: list[Any], typed: pa.Array, where: str, fix: str
+    name: str, kind: DomainKind, values: list[Any], typed: pa.Array, where: str, fix: str
 ) -> tuple[Domain, Codes]:
     seen = typed.to_pylist()
     if any(value is None for value in seen):

@@ -134,7 +134,7 @@ def _plain(value: Value) -> str | int | float | bool | None:
     return value if value is None or isinstance(value, str | int | float) else text_of(value)
 
 
-Axis = Literal["numeric", "date", "mixed", "categorical"]
+NotationKind = Literal["numeric", "date", "mixed", "categorical"]
 KNOWN = (
     "*, 130**, [20, 30), [20, 30[, (20, 30], ]20, 30], 20-29, <30, <=30, >=40, >40, 90+, {a, b}, "
     "a~b with separator='~', [20, 30) or (missing), and in dates 2021-W07, 2021-05, 2021-Q2, 2021, "
@@ -175,7 +175,7 @@ class Notation:
     quantities, so that each is a word, written one way.
     """
 
-    axis: Axis = "mixed"
+    axis: NotationKind = "mixed"
     labels: Mapping[str, Region] = field(default_factory=dict)
     closed: bool = False
     separator: str | None = None

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from sfumato.errors import SchemaError, did_you_mean, list_some, quoted
-from sfumato.schema.boundaries import Unit, check_unit
+from sfumato.schema.boundaries import BoundaryUnit, check_unit
 from sfumato.schema.domain import Declared, Domain
 from sfumato.schema.hierarchy import Hierarchy, Levels
 from sfumato.schema.limits import Limits
@@ -63,7 +63,7 @@ class Schema:
     or all its values in their order. Example: `domains = { sex = ["F", "M"], zip = "categorical"
     }`.
     """
-    units: Mapping[str, Unit] = field(default_factory=dict)
+    units: Mapping[str, BoundaryUnit] = field(default_factory=dict)
     """The smallest step that published bounds and centroids of a quasi-identifier may tell: a
     number (1, 0.01), or of dates "day", "week", "month", "quarter", "year", "decade"; without one
     they keep to the finest level of its hierarchy, or to round numbers. Example: `units = { age = 1

@@ -35,7 +35,7 @@ from sfumato.policy.model import Policy
 from sfumato.release.description import Regions, Singletons
 from sfumato.release.release import Release
 from sfumato.report.report import Advice, CoarserColumn, How, Suppressing, TightestBound, Trouble
-from sfumato.schema.domain import Domain, Kind
+from sfumato.schema.domain import Domain, DomainKind
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, text_of
 
@@ -118,7 +118,7 @@ def _levels(release: Release, column: str, parts: Sequence[Region], used: Ints) 
 def _domain(column: str, values: set[Value]) -> Domain:
     present = [value for value in values if value is not None]
     missing: tuple[Value, ...] = (None,) if None in values else ()
-    kind: Kind = "categorical"
+    kind: DomainKind = "categorical"
     if all(isinstance(value, int | float) for value in present):
         kind = "numeric"
     elif all(isinstance(value, dt.date) for value in present):

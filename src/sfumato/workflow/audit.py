@@ -143,7 +143,7 @@ def attacks_on(
     return tuple(results)
 
 
-Judged = tuple[Criterion, Verdict]
+JudgedCriterion = tuple[Criterion, Verdict]
 
 
 @phase("judging")
@@ -244,7 +244,7 @@ class Audited:
 
     release: Release
     seen: Release
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgedCriterion, ...]
     threats: tuple[Threat, ...]
     policy: Policy | None
     threshold: float
@@ -447,7 +447,9 @@ def _threats_of(results: Sequence[Attack | Verdict]) -> list[Threat]:
     return list(dict.fromkeys(threats))
 
 
-def _covered(threats: Sequence[Threat], judged: Sequence[Judged], release: Release) -> list[Threat]:
+def _covered(
+    threats: Sequence[Threat], judged: Sequence[JudgedCriterion], release: Release
+) -> list[Threat]:
     """Threats with the criteria that bound them: that judge this adversary and this column."""
     return [
         replace(

@@ -32,7 +32,7 @@ from sfumato.workflow.combinations import (
     CombinationPlan,
     LeakageTarget,
     Set,
-    Targets,
+    TargetsAsked,
     check_given,
     choose_columns,
     choose_targets,
@@ -55,7 +55,7 @@ _RANKED = 12  # classes a table can show
 def characterize(
     subject: Table | Release,
     max_size: int = 3,
-    targets: Targets = None,
+    targets: TargetsAsked = None,
     *,
     columns: Sequence[str] | None = None,
     prior: PriorGiven = "table",

@@ -13,7 +13,7 @@ import numpy as np
 
 from sfumato.adversaries.leakage.expectation import overlap_reason
 from sfumato.counts.counts import Attribute, Counts, TableCounts
-from sfumato.counts.kernel import People
+from sfumato.counts.kernel import PeopleArray
 from sfumato.counts.marginals import Marginal, OwnedMarginal, StoredMarginal
 from sfumato.counts.scan import scan
 from sfumato.counts.stored import StoredCounts
@@ -146,7 +146,7 @@ def sensitive_labels(attributes: Sequence[Attribute]) -> list[Labels]:
     ]
 
 
-def marginal(rows: Sequence[Codes], labels: Sequence[Labels], n: People) -> Marginal:
+def marginal(rows: Sequence[Codes], labels: Sequence[Labels], n: PeopleArray) -> Marginal:
     """The tuples; some may stand twice, since several tuples of a table may show the same."""
     columns = tuple(range(len(rows)))
     sizes = tuple(len(label) for label in labels)
@@ -334,7 +334,7 @@ def _ground(
     sensitive: tuple[str, ...],
     rows: Sequence[Codes],
     labels: Sequence[Labels],
-    n: People,
+    n: PeopleArray,
     notes: tuple[str, ...],
     owner: Codes | None = None,
 ) -> CodedColumns:

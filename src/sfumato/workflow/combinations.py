@@ -20,7 +20,7 @@ from sfumato.workflow.coded_columns import CodedColumns
 OTHERS = "*"  # every column as a target of all others
 MOST = 200_000  # combinations and targets at once
 Set = tuple[int, ...]
-Targets = str | Sequence[str | Sequence[str]] | None
+TargetsAsked = str | Sequence[str | Sequence[str]] | None
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class CombinationPlan:
     roots: tuple[Set, ...]
 
 
-def named_targets(targets: Targets) -> list[tuple[str, ...]] | None:
+def named_targets(targets: TargetsAsked) -> list[tuple[str, ...]] | None:
     """The targets as tuples of columns; None where they follow from the schema."""
     if targets is None or targets == OTHERS:
         return None
@@ -70,7 +70,7 @@ def choose_columns(coded: CodedColumns, columns: Sequence[str] | None) -> tuple[
 
 
 def choose_targets(
-    coded: CodedColumns, targets: Targets, columns: tuple[int, ...], *, explicit: bool
+    coded: CodedColumns, targets: TargetsAsked, columns: tuple[int, ...], *, explicit: bool
 ) -> list[LeakageTarget]:
     """The targets; `explicit`: the columns were named, so that none may be a target as well."""
     named = named_targets(targets)

@@ -45,6 +45,7 @@ from sfumato.report.comparison import (
     Figures,
     Fingerprints,
     Outcome,
+    SweptValue,
     position,
 )
 from sfumato.report.report import Report
@@ -59,14 +60,13 @@ from sfumato.workflow.audit import audit
 
 # Sweeps as text: `k=2,5,10` from the command line, and values as tables and JSON tell them.
 
-Value = int | float | bool | str
 _WORD = r"[A-Za-z][\w-]*"  # a name may stand without the quotation marks TOML asks for
 _EXACT = 1e15  # whole numbers up to here are told digit by digit
 
 
-def parse_sweeps(texts: Iterable[str]) -> dict[str, list[Value]]:
+def parse_sweeps(texts: Iterable[str]) -> dict[str, list[SweptValue]]:
     """From `k=2,5,10` as on the command line; numbers are written as in TOML."""
-    sweeps: dict[str, list[Value]] = {}
+    sweeps: dict[str, list[SweptValue]] = {}
     for text in texts:
         name, sign, values = (part.strip() for part in text.partition("="))
         if not sign or not name:
@@ -77,7 +77,7 @@ def parse_sweeps(texts: Iterable[str]) -> dict[str, list[Value]]:
     return sweeps
 
 
-def _parse(name: str, text: str) -> Value:
+def _parse(name: str, text: str) -> SweptValue:
     if fullmatch(_WORD, text) and text not in ("true", "false", "inf", "nan"):
         return text
     try:
@@ -91,7 +91,7 @@ def _parse(name: str, text: str) -> Value:
     return value
 
 
-def plain(value: Any) -> Value:
+def plain(value: Any) -> SweptValue:
     """A value as tables and JSON tell it."""
     if value is None:
         return "none"
@@ -139,7 +139,7 @@ Configured = TypeVar("Configured", Criterion, Anonymizer, RealisticAdversary)
 class SweepPoint:
     """One combination: what was set, and the policy that follows from it."""
 
-    settings: Mapping[str, Value]
+    settings: Mapping[str, SweptValue]
     policy: Policy
     anonymizer: Anonymizer
 
@@ -148,7 +148,7 @@ class SweepPoint:
 class Sweep:
     """All points, in the order given, and what did not concern some of them."""
 
-    values: Mapping[str, tuple[Value, ...]]
+    values: Mapping[str, tuple[SweptValue, ...]]
     points: tuple[SweepPoint, ...]
     notes: tuple[str, ...]
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.lattice.nodes import Judge
     from sfumato.counts.roll_up import Rolled
 
-Relation = Literal["equal", "more useful", "less useful", "neither"]
+UsefulnessOrder = Literal["equal", "more useful", "less useful", "neither"]
 MOST_NODES = 100_000
 
 
@@ -44,7 +44,7 @@ class Containment:
     only_second: frozenset[NodeLevels]
 
     @property
-    def relation(self) -> Relation:
+    def relation(self) -> UsefulnessOrder:
         """What the first is, compared with the second."""
         if self.only_first and self.only_second:
             return "neither"

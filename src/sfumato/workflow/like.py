@@ -26,8 +26,8 @@ from sfumato.report.comparison import (
     Comparison,
     Figures,
     Outcome,
+    SweptValue,
     TakenFrom,
-    Value,
     position,
 )
 from sfumato.report.risk_map import pareto_front
@@ -192,7 +192,7 @@ def _is_point(swept: SweepPoint, point: Mapping[str, Any]) -> bool:
     return settings == swept.settings and point["anonymizer"] == swept.anonymizer.name
 
 
-def _sweep(swept: Mapping[str, Any]) -> dict[str, tuple[Value, ...]]:
+def _sweep(swept: Mapping[str, Any]) -> dict[str, tuple[SweptValue, ...]]:
     """As it was swept."""
     return {name: tuple(_number(value) for value in values) for name, values in swept.items()}
 

@@ -33,7 +33,7 @@ from sfumato.adversaries.priors import (
     ValueShares,
     check_values,
 )
-from sfumato.counts.kernel import People
+from sfumato.counts.kernel import PeopleArray
 from sfumato.counts.marginals import (
     ClassCounts,
     Marginal,
@@ -225,7 +225,7 @@ class MeasuredClasses:
     target: LeakageTarget
     counted: ClassCounts
     readings: tuple[ClassReading, ...]
-    people: People
+    people: PeopleArray
     leakage: Leakage
     membership: tuple[Ints, Codes] | None = None
 

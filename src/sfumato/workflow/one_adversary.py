@@ -27,7 +27,7 @@ from sfumato.table import Table
 if TYPE_CHECKING:  # sampling takes most of a second to import
     from sfumato.adversaries.relative_threat.result import RelativeThreat
 
-Victim = tuple[str, dict[str, object]]  # as it was told, and what is known by column
+VictimAsked = tuple[str, dict[str, object]]  # as it was told, and what is known by column
 
 # Somebody with outside statistics.
 
@@ -75,7 +75,7 @@ def ask_realistic(
 # Somebody who knows that her victim is in it, against a learner who does not.
 
 
-def read_victim(text: str) -> Victim:
+def read_victim(text: str) -> VictimAsked:
     """What is known of somebody: `age=34|35,zip=13053@0.7|13068@0.3`."""
     described = read_description(text, "victim") if text else {}
     return text, {name: _seen(text, value) for name, value in described.items()}
@@ -106,7 +106,7 @@ class MembershipAnswer:
     threat: RelativeThreat
     verdicts: tuple[Verdict, ...]
 
-    def document(self, label: str, victims: Sequence[Victim] = ()) -> Document:
+    def document(self, label: str, victims: Sequence[VictimAsked] = ()) -> Document:
         """All of it, and what is believed of these people."""
         from sfumato.report.sections.relative_threat import relative_document
 

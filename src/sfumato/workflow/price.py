@@ -42,7 +42,7 @@ from sfumato.report.price import (
     OtherColumns,
     Price,
     PricedChange,
-    Status,
+    PriceStatus,
     WithoutColumn,
     WithoutCriterion,
     WithoutLimits,
@@ -71,7 +71,7 @@ _FARTHER = 0.97  # of a release's cost: a search that came lower had more time
 class _Tried:
     """What came of one search: a cost, or why there is none."""
 
-    status: Status
+    status: PriceStatus
     cost: float | None = None
     groups: int | None = None
     by_column: tuple[float, ...] = ()  # the loss of each quasi-identifier

@@ -64,7 +64,7 @@ from sfumato.adversaries.composition.noise_reading import (
 )
 from sfumato.adversaries.composition.summary import Summary, summarize
 from sfumato.adversaries.composition.true_groups import TrueGroups
-from sfumato.adversaries.locating.locate import Located, Scale
+from sfumato.adversaries.locating.locate import ColumnScales, Located
 from sfumato.adversaries.locating.locate import locate as find_groups
 from sfumato.adversaries.locating.targets import (
     UNKNOWN,
@@ -260,7 +260,7 @@ def intersection_attack(
     locate: Literal["nearest", "oracle"] = "nearest",
     *,
     sensitive: str | None = None,
-    scale: Scale | None = None,
+    scale: ColumnScales | None = None,
     seed: int = 0,
     unknown: str = UNKNOWN,
     noisy_counts: NoisyCounts = "published",
@@ -413,7 +413,7 @@ def _correctly_located(
     release: Release,
     attribute: str,
     people: Targets,
-    scale: Scale | None,
+    scale: ColumnScales | None,
     located: Located,
     locate: str,
 ) -> float | None:

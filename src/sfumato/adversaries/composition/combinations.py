@@ -22,7 +22,7 @@ from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Ints, offsets_of
 from sfumato.release.description import Description, Regions
 from sfumato.release.release import Release
-from sfumato.schema.domain import Domain, Kind
+from sfumato.schema.domain import Domain, DomainKind
 from sfumato.schema.icd10 import CodeFamily, categories_of
 from sfumato.schema.region import End, Mask, Region, Span, Value, ValueSet, codes_inside, place_of
 
@@ -58,7 +58,7 @@ def examples(name: str, regions: Sequence[Region]) -> Domain:
         words += [pattern.replace("*", _OTHER) for pattern in sorted(_meets(name, masks))]
         words.append(_OTHER)
     values: list[Value] = [*numbers, *dates, *dict.fromkeys(words)]
-    kind: Kind = "categorical"
+    kind: DomainKind = "categorical"
     if not words and not (numbers and dates):
         kind = "numeric" if numbers else "date"
     missing = [None] if any(region.contains(None) for region in regions) else []

@@ -40,11 +40,11 @@ from sfumato.adversaries.composition.intersection import (
     stack,
 )
 from sfumato.adversaries.composition.summary import values_left
-from sfumato.adversaries.locating.locate import Located, Scale, locate
+from sfumato.adversaries.locating.locate import ColumnScales, Located, locate
 from sfumato.adversaries.locating.targets import Targets, targets_of
 from sfumato.counts.counts import Counts
 from sfumato.errors import InputError, quoted
-from sfumato.numbers import Bools, Codes, Ints, Words, offsets_of, sums_by_row
+from sfumato.numbers import Bools, Codes, Ints, SetWords, offsets_of, sums_by_row
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
@@ -92,8 +92,8 @@ class EarlierExposure:
     labels: tuple[str, ...]
     ends: Ints
     values: Ints
-    shown_by: Words
-    located: Words
+    shown_by: SetWords
+    located: SetWords
     _already: dict[ExposureRule, Bools] = field(default_factory=dict, repr=False, compare=False)
 
     def fewest(self, indptr: Ints, codes: Ints | Codes, begins: Ints, cases: Ints) -> Ints:
@@ -207,7 +207,7 @@ def expose(
     people: Targets,
     *,
     label: str = "the new release",
-    scale: Scale | None = None,
+    scale: ColumnScales | None = None,
 ) -> EarlierExposure:
     """Locate people in the earlier releases, about the attribute of the new groups.
 
@@ -221,7 +221,7 @@ def locate_in(
     earlier: Sequence[Release],
     people: Targets,
     label: str = "the new release",
-    scale: Scale | None = None,
+    scale: ColumnScales | None = None,
 ) -> tuple[SharedValues, list[Located]]:
     """The values of the new groups and of the earlier releases about them, and where people are."""
     chosen = [release for release in earlier if _about(new.attribute, release) is not None]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from sfumato.compiled import inner, kernel, sort_numbers, with_room
-from sfumato.numbers import Bools, Floats, Ints, Words
+from sfumato.numbers import Bools, Floats, Ints, SetWords
 
 # The compiled core of `exposure.py`: which earlier releases show a value, and the fewest left.
 
@@ -27,7 +27,7 @@ def remember(
     units: Ints,
     width: int,
     words: int,
-) -> tuple[Ints, Ints, Words, Words]:
+) -> tuple[Ints, Ints, SetWords, SetWords]:
     """For each case the values that its groups show, a bit for every release that shows them."""
     releases, cases = units.shape
     ends = np.zeros(cases + 1, np.int64)
@@ -77,7 +77,7 @@ def remember(
 
 
 @inner
-def _within(subset: Words, superset: Words) -> bool:
+def _within(subset: SetWords, superset: SetWords) -> bool:
     """Whether every bit of one is set in the other."""
     missing = np.uint64(0)
     for word in range(len(subset)):
@@ -94,8 +94,8 @@ def fewest(
     width: int,
     ends: Ints,
     values: Ints,
-    shown_by: Words,
-    located: Words,
+    shown_by: SetWords,
+    located: SetWords,
 ) -> tuple[Ints, Bools]:
     """The fewest values left of each member of each group, over all choices of releases; and
     whether that is what all releases leave that locate her."""
@@ -134,7 +134,7 @@ def fewest(
 
 @kernel
 def left_at_most(
-    cases: Ints, own: Ints, width: int, ends: Ints, values: Ints, shown_by: Words
+    cases: Ints, own: Ints, width: int, ends: Ints, values: Ints, shown_by: SetWords
 ) -> Ints:
     """The most values any new release leaves of people of these cases who have these values."""
     most = np.empty(len(cases), np.int64)

@@ -28,9 +28,9 @@ from sfumato.adversaries.priors import (
     ByClass,
     EarlierRelease,
     FewerColumns,
-    Number,
     OfTable,
     OutsideTable,
+    PriorNumber,
     PriorUse,
     Uniform,
     ValueCounts,
@@ -75,7 +75,7 @@ class Distributions:
 
     indptr: Ints
     values: npt.NDArray[np.integer[Any]]
-    weights: tuple[Number, ...] | Ints | Floats
+    weights: tuple[PriorNumber, ...] | Ints | Floats
 
     @cached_property
     def _row(self) -> Ints:
@@ -221,11 +221,11 @@ def leakage(groups: Groups, expected: Expectation) -> Leakage:
     return Leakage(squared, entropy, absent)
 
 
-def by_value(rows: Sequence[Mapping[str, Number]], of: Ints, groups: Groups) -> Expectation:
+def by_value(rows: Sequence[Mapping[str, PriorNumber]], of: Ints, groups: Groups) -> Expectation:
     """One distribution a row, by the values' labels; labels no class has count as values too."""
     code = {value: place for place, value in enumerate(groups.values)}
     values: list[int] = []
-    weights: list[Number] = []
+    weights: list[PriorNumber] = []
     indptr = [0]
     for row in rows:
         kept = [(code.setdefault(v, len(code)), weight) for v, weight in row.items() if weight > 0]

@@ -30,7 +30,7 @@ import numpy.typing as npt
 from sfumato.errors import InputError
 from sfumato.numbers import Floats
 
-Model = Literal["zayatz", "pitman", "snb"]
+UniquenessModel = Literal["zayatz", "pitman", "snb"]
 FEW = 0.1  # up to this sampling fraction Dankar et al. prefer Pitman
 
 
@@ -41,7 +41,7 @@ class Uniqueness:
     `share` is None unless converged; `note` says what the fit came to, or why it failed.
     """
 
-    model: Model
+    model: UniquenessModel
     share: float | None
     status: Literal["converged", "not_converged"]
     note: str = ""
@@ -93,7 +93,7 @@ def population_uniqueness(sizes: SizeFrequencies, fraction: float) -> tuple[Uniq
     if sizes.people == 0:
         raise InputError("population uniqueness needs at least one group")
     sample = sizes.singles / sizes.people
-    fits: dict[Model, Callable[[SizeFrequencies, float], Uniqueness]]
+    fits: dict[UniquenessModel, Callable[[SizeFrequencies, float], Uniqueness]]
     fits = {"pitman": _pitman, "zayatz": _zayatz, "snb": _snb}
     if fraction == 1 or sample in (0, 1):
         why = "the sample is the population" if fraction == 1 else f"sample uniqueness {sample:g}"

@@ -238,7 +238,7 @@ def _deviation(centroids: Floats, people: Floats | Ints) -> float:
     return float(np.sqrt(np.average((here - centre) ** 2, weights=n)))
 
 
-Scale = Mapping[str, float]
+ColumnScales = Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -254,7 +254,7 @@ class Located:
         return Located(indptr, self.groups[places])
 
 
-def locate(release: Release, targets: Targets, scale: Scale | None = None) -> Located:
+def locate(release: Release, targets: Targets, scale: ColumnScales | None = None) -> Located:
     """The groups each case may be in; `scale` is that of a microaggregated release's columns."""
     located_targets, case = targets.of(release.regions.columns)
     if located_targets.known is None:
@@ -266,7 +266,7 @@ def locate(release: Release, targets: Targets, scale: Scale | None = None) -> Lo
 
 
 def _by_all_columns(
-    release: Release, described: Description, targets: Targets, scale: Scale | None
+    release: Release, described: Description, targets: Targets, scale: ColumnScales | None
 ) -> Located:
     """By what the groups show in all columns of the targets, which are those described."""
     if described.buckets is not None:
@@ -277,7 +277,7 @@ def _by_all_columns(
 
 
 def _by_known_columns(
-    release: Release, targets: Targets, known: Bools, scale: Scale | None
+    release: Release, targets: Targets, known: Bools, scale: ColumnScales | None
 ) -> Located:
     """Cases of whom the same columns are known are located together, by these columns."""
     pattern, first = rank_rows(known.astype(np.int32), [2] * len(known))
@@ -329,7 +329,9 @@ def _compatible(release: Release, targets: Targets, columns: Ints) -> Located:
     return _once_each(Located(ends, of_description.groups), total).take(case)
 
 
-def _near_some(release: Release, targets: Targets, columns: Ints, scale: Scale | None) -> Located:
+def _near_some(
+    release: Release, targets: Targets, columns: Ints, scale: ColumnScales | None
+) -> Located:
     """The groups of the nearest centroid, whatever centroid the unknown values are those of."""
     regions = release.regions.require_regions()
     if not len(regions):
@@ -440,7 +442,7 @@ class _Space:
 
     @classmethod
     def of(
-        cls, release: Release, regions: Regions, targets: Targets, given: Scale | None
+        cls, release: Release, regions: Regions, targets: Targets, given: ColumnScales | None
     ) -> _Space:
         for name in given or ():
             if name not in regions.columns:
@@ -471,6 +473,8 @@ class _Space:
         return Located(*nearest(self.centroids, points, self.scale))
 
 
-def _nearest(release: Release, regions: Regions, targets: Targets, given: Scale | None) -> Located:
+def _nearest(
+    release: Release, regions: Regions, targets: Targets, given: ColumnScales | None
+) -> Located:
     space = _Space.of(release, regions, targets, given)
     return space.nearest(space.points)

@@ -73,8 +73,8 @@ MOST_STATES = 50_000  # of one group in which cells are mixed
 _EXACT_WORK = 100_000  # states times people: beyond, fractions take too long (half a second), and
 # what floats cannot decide is unsafe
 _MOST_PEOPLE = 5_000  # of such a group: e to the power of them is still a long float
-Array = npt.NDArray[Any]
-Texts = tuple[str, ...]
+NumberArray = npt.NDArray[Any]
+CellTexts = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Cell:
     weights: tuple[Fraction, ...]
     total: Fraction | None
 
-    def factors(self, code: int, most: int, people: int, *, exact: bool) -> Array:
+    def factors(self, code: int, most: int, people: int, *, exact: bool) -> NumberArray:
         """What k of a cell's people with a value weigh: rising factors over k!, scaled.
 
         The same scale for each person changes nothing but how large floats become.
@@ -102,7 +102,7 @@ class Cell:
             factors.append(factors[-1] * (weight + k * step) / (k + 1))
         return np.array(factors, dtype=object if exact else np.longdouble)
 
-    def next(self, seen: dict[int, Any], people: int) -> tuple[Array, Any]:
+    def next(self, seen: dict[int, Any], people: int) -> tuple[NumberArray, Any]:
         """Her belief in each value of one more person, `seen` of so many; and in all others."""
         many = sum(self.weights, Fraction(0))
         if self.total is None:
@@ -122,8 +122,8 @@ class TargetBelief:
 
     cell: Cell
     own: int
-    p_in: Array
-    p_out: Array
+    p_in: NumberArray
+    p_out: NumberArray
     elsewhere: Any
     possible: bool = True
 
@@ -282,15 +282,15 @@ class _Ways:
         """How many people each of the counts is of."""
         return np.asarray(np.indices(self._box).sum(axis=0))
 
-    def leaving_out(self, wanted: set[int]) -> Iterator[tuple[int, Array]]:
+    def leaving_out(self, wanted: set[int]) -> Iterator[tuple[int, NumberArray]]:
         """For each wanted cell what all others make up together."""
         nobody = np.zeros(self._box, dtype=object if self.exact else np.longdouble)
         nobody[(0,) * len(self.counts)] = Fraction(1) if self.exact else 1.0
         yield from self._halves(list(range(len(self.cells))), wanted, nobody, 0)
 
     def _halves(
-        self, cells: list[int], wanted: set[int], ways: Array, people: int
-    ) -> Iterator[tuple[int, Array]]:
+        self, cells: list[int], wanted: set[int], ways: NumberArray, people: int
+    ) -> Iterator[tuple[int, NumberArray]]:
         if len(cells) == 1:
             yield cells[0], ways
             return
@@ -307,7 +307,7 @@ class _Ways:
                 made = self._with(made, at, counted)
             yield from self._halves(half, wanted, made, counted)
 
-    def _with(self, ways: Array, at: int, people: int) -> Array:
+    def _with(self, ways: NumberArray, at: int, people: int) -> NumberArray:
         """One more cell: a convolution along every value; kept is what has all people so far."""
         cell, many = self.cells[at]
         for axis, (code, n) in enumerate(self.counts.items()):
@@ -329,7 +329,7 @@ def _least_weight(people: int) -> Any:
 
 
 def _mixed(
-    cell: Cell, people: int, others: Array, counts: dict[int, int], width: int, *, exact: bool
+    cell: Cell, people: int, others: NumberArray, counts: dict[int, int], width: int, *, exact: bool
 ) -> Iterator[TargetBelief]:
     """Targets of one cell, where all other cells weigh `others` for what they make up."""
     factors = [cell.factors(code, n, people, exact=exact) for code, n in counts.items()]
@@ -357,7 +357,7 @@ def _mixed(
         yield TargetBelief(cell, own, p_in, p_out, elsewhere, possible)
 
 
-def _means(weights: Array, counts: dict[int, int]) -> dict[int, Any]:
+def _means(weights: NumberArray, counts: dict[int, int]) -> dict[int, Any]:
     """How many of the cell have each value, on average."""
     means = {}
     for axis, code in enumerate(counts):
@@ -379,7 +379,7 @@ def by_cell(
     counts = groups.inside.counts
     columns, listed = _listed(shape, counts, groups)
     number, texts = _cells(counts, columns)
-    at: dict[Texts, int] = {}
+    at: dict[CellTexts, int] = {}
     for cell in texts:
         if cell in listed:
             at[cell] = len(at)
@@ -394,7 +394,7 @@ def by_cell(
     return CellPrior(cell_of[number], tuple(cells))
 
 
-def _cells(counts: Counts, columns: Sequence[str]) -> tuple[Ints, list[Texts]]:
+def _cells(counts: Counts, columns: Sequence[str]) -> tuple[Ints, list[CellTexts]]:
     """The cell of each tuple by some of the columns, and what each cell shows."""
     names = [domain.name for domain in counts.quasi]
     places = [names.index(column) for column in columns]
@@ -409,12 +409,12 @@ def _cells(counts: Counts, columns: Sequence[str]) -> tuple[Ints, list[Texts]]:
 
 def _listed(
     shape: ByClass | OutsideTable, counts: Counts, groups: Groups
-) -> tuple[Sequence[str], dict[Texts, ValueShares | ValueCounts]]:
+) -> tuple[Sequence[str], dict[CellTexts, ValueShares | ValueCounts]]:
     """The columns that make a cell, and how values are distributed in each."""
     names = [domain.name for domain in counts.quasi]
     if isinstance(shape, ByClass):
         columns = [column for column, _ in shape.classes[0].cells if column] or names
-        listed: dict[Texts, ValueShares | ValueCounts] = {}
+        listed: dict[CellTexts, ValueShares | ValueCounts] = {}
         for entry in shape.classes:
             named = dict(entry.cells) if entry.cells[0][0] else {}
             if not named and len(entry.cells) != len(names):

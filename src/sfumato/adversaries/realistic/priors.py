@@ -68,8 +68,8 @@ from sfumato.table import Table
 # of what its members protect.
 
 NOT, PROTECT = "not", "protect"
-Listed = tuple[tuple[str, ...] | Mapping[str, tuple[str, ...]], ...]
-Predicates = str | Listed | Mapping[str, Mapping[str, str | Listed]]
+ListedValues = tuple[tuple[str, ...] | Mapping[str, tuple[str, ...]], ...]
+Predicates = str | ListedValues | Mapping[str, Mapping[str, str | ListedValues]]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def normal(criterion: str, given: object) -> Predicates:
     return _plain(criterion, entries)
 
 
-def _plain(criterion: str, given: Any) -> str | Listed:
+def _plain(criterion: str, given: Any) -> str | ListedValues:
     known = given in ("values", "all") if isinstance(given, str) else False
     if not known and not isinstance(given, list | tuple | set | frozenset):
         raise PolicyError(
@@ -166,7 +166,7 @@ def asked(predicates: Predicates, groups: Groups) -> list[tuple[ValuePredicate, 
     return list(masks.items())
 
 
-def _sets(predicates: str | Listed, groups: Groups) -> list[ValuePredicate]:
+def _sets(predicates: str | ListedValues, groups: Groups) -> list[ValuePredicate]:
     if isinstance(predicates, str):
         all_codes = range(groups.width)
         single = [ValuePredicate(frozenset({code})) for code in all_codes]

@@ -298,7 +298,7 @@ class Drawn(ByAtoms):
 # What is learnt from a generalized release, about anybody: learner, attacker, random worlds.
 
 # What is known of a victim in each column: a weight by value, None where nothing is.
-Known = Sequence[Floats | None]
+Clues = Sequence[Floats | None]
 
 
 class Generalized:
@@ -344,12 +344,12 @@ class Generalized:
 
     # -- one victim of whom anything may be known --------------------------------------------------
 
-    def learner_of(self, asked: Sequence[tuple[float, Known]]) -> Floats:
+    def learner_of(self, asked: Sequence[tuple[float, Clues]]) -> Floats:
         """Of a victim who is each of these with a weight, unnormalised: replicates by values."""
         logs = [self._log_learner(known) for _, known in asked]
         return mixed(np.stack(logs, axis=-1), [weight for weight, _ in asked])
 
-    def _log_learner(self, known: Known) -> Floats:
+    def _log_learner(self, known: Clues) -> Floats:
         total: Floats = np.log(self.model.mean_pi)[None, :]
         for posterior, weights in zip(self.posteriors, known, strict=True):
             if weights is not None:
@@ -357,7 +357,7 @@ class Generalized:
                     total = total + np.log(posterior.mean_of(weights))
         return total
 
-    def attacker_of(self, known: Known) -> Floats:
+    def attacker_of(self, known: Clues) -> Floats:
         groups = self.model.groups
         total: Floats = groups.data.astype(np.float64)[None, :]
         for posterior, weights in zip(self.posteriors, known, strict=True):
@@ -366,7 +366,7 @@ class Generalized:
                 total = total * inside[:, groups.indices, posterior.column.region_of[groups.row]]
         return self._by_value(total)
 
-    def random_worlds_of(self, known: Known) -> Floats:
+    def random_worlds_of(self, known: Clues) -> Floats:
         groups = self.model.groups
         total: Floats = groups.data.astype(np.float64)[None, :]
         for column, weights in zip(self.model.columns, known, strict=True):
@@ -404,7 +404,7 @@ class Generalized:
         pairs = zip(self.posteriors, codes, strict=True)
         return pi, [posterior.draws(row, rng, many) for posterior, row in pairs]
 
-    def weights_drawn(self, known: Sequence[Known], rng: np.random.Generator, many: int) -> Floats:
+    def weights_drawn(self, known: Sequence[Clues], rng: np.random.Generator, many: int) -> Floats:
         """f(s, y) in drawn populations, for several y: draws by s by y."""
         pi = rng.dirichlet(self.model.alpha + self.model.people, size=many)
         total = np.repeat(pi[:, :, None], len(known), axis=2)

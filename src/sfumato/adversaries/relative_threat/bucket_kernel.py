@@ -33,7 +33,7 @@ import numpy.typing as npt
 
 from sfumato.adversaries.relative_threat.bucketized import BLOCK
 from sfumato.adversaries.relative_threat.dealing_kernel import (
-    Steps,
+    StepArray,
     draw_way,
     need_logs,
     sum_chances,
@@ -117,7 +117,7 @@ def run_chain(
     chain: PowerLadder,
     buckets: BucketLayout,
     step_begins: Ints,
-    steps: Steps,
+    steps: StepArray,
     sweeps: tuple[int, int],
     record: StageRecord,
 ) -> None:
@@ -184,7 +184,7 @@ def sweep_buckets(
     table: Floats,
     buckets: BucketLayout,
     step_begins: Ints,
-    steps: Steps,
+    steps: StepArray,
     room: Room,
     by_logs: bool,
     now: Floats,

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.locating.locate import Located
-from sfumato.adversaries.relative_threat.atoms import Known
+from sfumato.adversaries.relative_threat.atoms import Clues
 from sfumato.adversaries.relative_threat.columns import recode
 from sfumato.adversaries.relative_threat.model import (
     DirichletWeights,
@@ -404,7 +404,7 @@ class Bucketized:
 
     # -- one victim of whom anything may be known --------------------------------------------------
 
-    def _fits(self, known: Known) -> Floats:
+    def _fits(self, known: Clues) -> Floats:
         """The weight of each listed tuple."""
         total = np.ones(self.buckets.codes.shape[1])
         for row, weights in zip(self.buckets.codes, known, strict=True):
@@ -412,10 +412,10 @@ class Bucketized:
                 total = total * weights[row]
         return total
 
-    def attacker_of(self, known: Known) -> Floats:
+    def attacker_of(self, known: Clues) -> Floats:
         return self._sum_slots(self.chances * self._fits(known)[self._slots[0]])
 
-    def random_worlds_of(self, known: Known) -> Floats:
+    def random_worlds_of(self, known: Clues) -> Floats:
         return self._sum_slots((self._even * self._fits(known)[self._slots[0]])[None, :])
 
     def _sum_slots(self, weighed: Floats) -> Floats:
@@ -423,14 +423,14 @@ class Bucketized:
         rows = [np.bincount(s, weights=row, minlength=self.buckets.width) for row in weighed]
         return np.array(rows, dtype=np.float64)
 
-    def learner_of(self, asked: Sequence[tuple[float, Known]]) -> Floats:
+    def learner_of(self, asked: Sequence[tuple[float, Clues]]) -> Floats:
         logs = np.log(self.mean_pi)[:, None] + self._log_masses([known for _, known in asked])
         logs += self._log_weights[:, None, None]
         total = mixed(logs, [weight for weight, _ in asked])
         many = len(total) // self.batches * self.batches
         return replicates(total[:many].reshape(self.batches, -1, self.buckets.width).sum(axis=1))
 
-    def _log_masses(self, known: Sequence[Known]) -> Floats:
+    def _log_masses(self, known: Sequence[Clues]) -> Floats:
         """log prod_A sum_v w_v (beta + c) / (B + n) in every kept draw: draws by s by known."""
         buckets = self.buckets
         total = np.zeros((len(self.kept_counts), buckets.width, len(known)))
@@ -478,7 +478,7 @@ class Bucketized:
             thetas.append(np.maximum(drawn, 1e-300))
         return pi, thetas
 
-    def weights_drawn(self, known: Sequence[Known], rng: np.random.Generator, many: int) -> Floats:
+    def weights_drawn(self, known: Sequence[Clues], rng: np.random.Generator, many: int) -> Floats:
         pi = rng.dirichlet(self.buckets.alpha + self.buckets.people, size=many)
         chosen = self._chosen(rng, many)
         total = np.repeat(pi[:, :, None], len(known), axis=2)

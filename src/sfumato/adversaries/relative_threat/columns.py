@@ -20,7 +20,7 @@ from sfumato.numbers import Codes, Floats, Ints, Ragged
 from sfumato.release.made import ReadFrom
 from sfumato.release.read.cells import known_domain
 from sfumato.release.release import Release
-from sfumato.schema.domain import Domain, Kind
+from sfumato.schema.domain import Domain, DomainKind
 from sfumato.schema.region import Anything, Region, Span, Value, ValueSet, codes_inside, text_of
 from sfumato.schema.roles import Schema
 from sfumato.table import Table
@@ -99,7 +99,7 @@ def _of_parts(name: str, parts: Sequence[Region]) -> Domain:
             )
         values.update((text_of(value), value) for value in part.values)
     present = [value for value in values.values() if value is not None]
-    kind: Kind = "categorical"
+    kind: DomainKind = "categorical"
     if all(isinstance(value, int | float) and not isinstance(value, bool) for value in present):
         kind = "numeric"
         present.sort()

@@ -23,12 +23,12 @@ import numpy.typing as npt
 from sfumato.compiled import inner
 from sfumato.numbers import Floats, Ints
 
-Steps = npt.NDArray[np.int32]
+StepArray = npt.NDArray[np.int32]
 LARGEST_EXPONENT = 460.0  # of e: products of weights within it are taken as they are
 LEAST_SUM = 1e-100  # of all ways, where what floats cannot hold is nothing beside it
 
 
-def deal_steps(largest: int) -> tuple[Ints, Steps]:
+def deal_steps(largest: int) -> tuple[Ints, StepArray]:
     """For each number n of people, the steps of the sum over sets: set, set before, person, value.
 
     The last two as person * n + value.
@@ -85,7 +85,7 @@ def sum_ways(
     first: int,
     numbers: Ints,
     by_logs: bool,
-    steps: Steps,
+    steps: StepArray,
     start: int,
     stop: int,
     w: Floats,
@@ -192,7 +192,9 @@ def scale_costs(n: int, w: Floats) -> None:
 
 
 @inner
-def _sum_forward(n: int, w: Floats, steps: Steps, start: int, stop: int, forward: Floats) -> float:
+def _sum_forward(
+    n: int, w: Floats, steps: StepArray, start: int, stop: int, forward: Floats
+) -> float:
     """forward[set]: all ways of dealing the first values to a set of people; returns all in all."""
     for mask in range(1, 1 << n):
         forward[mask] = 0.0
@@ -206,7 +208,7 @@ def _sum_forward(n: int, w: Floats, steps: Steps, start: int, stop: int, forward
 def sum_chances(
     n: int,
     w: Floats,
-    steps: Steps,
+    steps: StepArray,
     start: int,
     stop: int,
     forward: Floats,

@@ -93,7 +93,7 @@ def _ways(counts: Ints) -> list[Ints]:
     return [np.array(way, dtype=np.int64) for way in deal(counts.tolist(), int(counts.sum()))]
 
 
-Spread = tuple[int, ...]  # people in each atom
+AtomSpread = tuple[int, ...]  # people in each atom
 # The exact posterior of small crossing columns: a sum over how people may lie in their regions.
 #
 # A region of n people contributes (theta_a + theta_b + ...)^n to the likelihood. Multiplied out,
@@ -145,13 +145,15 @@ class Expanded(ByAtoms):
 class Mixture:
     """The posterior for one sensitive value: `beta` holds what is known, `cells` what is spread."""
 
-    def __init__(self, beta: Floats, cells: dict[Spread, int], terms: dict[Spread, float]) -> None:
+    def __init__(
+        self, beta: Floats, cells: dict[AtomSpread, int], terms: dict[AtomSpread, float]
+    ) -> None:
         self._beta, self._cells = beta.tolist(), cells
         self._terms = np.array(list(terms), dtype=np.float64).reshape(len(terms), len(beta))
         chances = np.array([c * self._rising(spread) for spread, c in terms.items()])
         self._chances: Floats = chances / chances.sum()
 
-    def _rising(self, spread: Spread) -> float:
+    def _rising(self, spread: AtomSpread) -> float:
         """The integral of a monomial over the prior, up to a factor they all share."""
         return prod(
             prod((weight + k for k in range(people)), start=1.0)
@@ -163,7 +165,7 @@ class Mixture:
         means: Floats = self._chances @ (posterior / posterior.sum(axis=1, keepdims=True))
         return means
 
-    def inside(self, atoms: Spread) -> Floats:
+    def inside(self, atoms: AtomSpread) -> Floats:
         """Where a person of the region with these atoms lies: all others spread, then she."""
         if len(atoms) == 1:
             return np.ones(1)
@@ -188,12 +190,12 @@ class Mixture:
         return theta
 
 
-def expand(cells: dict[Spread, int], width: int) -> dict[Spread, float] | None:
+def expand(cells: dict[AtomSpread, int], width: int) -> dict[AtomSpread, float] | None:
     """The monomials of the likelihood and their coefficients; None where there are too many."""
-    terms: dict[Spread, float] = {(0,) * width: 1.0}
+    terms: dict[AtomSpread, float] = {(0,) * width: 1.0}
     for atoms, people in cells.items():
         for _ in range(people):
-            grown: dict[Spread, float] = {}
+            grown: dict[AtomSpread, float] = {}
             for spread, coefficient in terms.items():
                 for atom in atoms:
                     more = (*spread[:atom], spread[atom] + 1, *spread[atom + 1 :])
@@ -209,7 +211,7 @@ def expanded(column: RegionColumn, problems: Problems) -> Expanded | None:
     mixtures = []
     for s in range(len(problems.begins) - 1):
         start, stop = int(problems.begins[s]), int(problems.begins[s + 1])
-        cells: dict[Spread, int] = {}
+        cells: dict[AtomSpread, int] = {}
         for p in range(problems.part_begins[s], problems.part_begins[s + 1]):
             atoms = problems.atoms[problems.atom_begins[p] : problems.atom_begins[p + 1]] - start
             cells[tuple(atoms.tolist())] = int(problems.people[p])

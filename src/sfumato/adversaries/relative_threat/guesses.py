@@ -47,7 +47,7 @@ NOTHING = "(none)"  # what is guessed of somebody with an empty list
 _MOST_ACTIONS = 5_000  # sets of values that may be named where people have lists
 _BELIEFS_AT_ONCE = 1 << 20  # beliefs about people held at once
 
-Lists = Sequence[Sequence[str]]  # the values of each list
+ValueLists = Sequence[Sequence[str]]  # the values of each list
 
 
 class Guesses(Protocol):
@@ -192,14 +192,14 @@ class Gain:
         """Whether it is the paper's."""
         return self == Gain()
 
-    def of(self, values: Domain, lists: Lists | None) -> Guesses:
+    def of(self, values: Domain, lists: ValueLists | None) -> Guesses:
         """The actions on these values, or on lists of some."""
         guesses = self._guesses(values, lists)
         if not guesses.most.any():
             raise InputError(f"gain: no value of {values.name!r} is worth anything; one must be")
         return guesses
 
-    def _guesses(self, values: Domain, lists: Lists | None) -> Guesses:
+    def _guesses(self, values: Domain, lists: ValueLists | None) -> Guesses:
         if self.actions:
             rows = [self._weights(values, gained, 0.0) for gained in self.actions.values()]
             return Listed(np.array(rows))

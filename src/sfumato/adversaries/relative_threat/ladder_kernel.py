@@ -27,7 +27,7 @@ from sfumato.adversaries.relative_threat.bucket_kernel import (
 )
 from sfumato.adversaries.relative_threat.dealing_kernel import (
     LEAST_SUM,
-    Steps,
+    StepArray,
     need_logs,
     scale_costs,
     uniform,
@@ -88,7 +88,7 @@ def run_ladder(
     ladder: PowerLadder,
     buckets: BucketLayout,
     step_begins: Ints,
-    steps: Steps,
+    steps: StepArray,
     by_lanes: LaneSteps,
     iterations: tuple[int, int],
     rungs: tuple[int, int],
@@ -167,7 +167,7 @@ def _sweep_alone(
     rung: int,
     buckets: BucketLayout,
     step_begins: Ints,
-    steps: Steps,
+    steps: StepArray,
     room: Room,
     by_logs: bool,
     now: Floats,

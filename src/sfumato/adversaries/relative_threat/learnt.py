@@ -17,7 +17,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from sfumato.adversaries.locating.locate import Located
-from sfumato.adversaries.relative_threat.atoms import Known
+from sfumato.adversaries.relative_threat.atoms import Clues
 from sfumato.adversaries.relative_threat.model import (
     DirichletWeights,
     mixed,
@@ -60,7 +60,7 @@ class Ideal:
             total = total + theta[:, row].T
         return soft_shares(total)
 
-    def learner_of(self, asked: Sequence[tuple[float, Known]]) -> Floats:
+    def learner_of(self, asked: Sequence[tuple[float, Clues]]) -> Floats:
         """p_I(s, y), unnormalised, of a victim who is each of these with a weight."""
         logs = np.repeat(self.log_pi[:, None], len(asked), axis=1)
         for at, (_, known) in enumerate(asked):
@@ -91,18 +91,18 @@ class Learnt(Protocol):
 
     def random_worlds(self, codes: Ints, where: Located) -> Floats: ...
 
-    def learner_of(self, asked: Sequence[tuple[float, Known]]) -> Floats: ...
+    def learner_of(self, asked: Sequence[tuple[float, Clues]]) -> Floats: ...
 
-    def attacker_of(self, known: Known) -> Floats: ...
+    def attacker_of(self, known: Clues) -> Floats: ...
 
-    def random_worlds_of(self, known: Known) -> Floats: ...
+    def random_worlds_of(self, known: Clues) -> Floats: ...
 
     def populations(
         self, codes: Ints, rng: np.random.Generator, many: int
     ) -> tuple[Floats, list[Floats]]: ...
 
     def weights_drawn(
-        self, known: Sequence[Known], rng: np.random.Generator, many: int
+        self, known: Sequence[Clues], rng: np.random.Generator, many: int
     ) -> Floats: ...
 
 
@@ -142,7 +142,7 @@ class Conditional:
                 sums[batch] += normalised(np.exp(total)).sum(axis=0) / many
         return replicates(sums)
 
-    def learner_of(self, known: Sequence[tuple[float, Known]]) -> Floats:
+    def learner_of(self, known: Sequence[tuple[float, Clues]]) -> Floats:
         """The same of one victim: replicates by values."""
         rng = np.random.default_rng([self.seed, 17])
         drawn = self.learnt.weights_drawn([victim for _, victim in known], rng, self.many)
@@ -202,7 +202,7 @@ class BlurredSight(Sight):
 
     def beliefs(self, codes: Ints, where: Located) -> dict[str, Floats]:
         learnt, learner = self.learnt, self.conditional or self.learnt
-        asked: dict[str, Callable[[Known], Floats]] = {
+        asked: dict[str, Callable[[Clues], Floats]] = {
             "attacker": learnt.attacker_of,
             "learner": lambda victim: learner.learner_of([(1.0, victim)]),
             "random_worlds": learnt.random_worlds_of,
@@ -213,10 +213,10 @@ class BlurredSight(Sight):
     def of_ideal(self, codes: Ints) -> Floats:
         return self._asked(codes, {"ideal": self._ideal_of})["ideal"]
 
-    def _ideal_of(self, victim: Known) -> Floats:
+    def _ideal_of(self, victim: Clues) -> Floats:
         return self.ideal.learner_of([(1.0, victim)])[None]
 
-    def _asked(self, codes: Ints, asked: dict[str, Callable[[Known], Floats]]) -> dict[str, Floats]:
+    def _asked(self, codes: Ints, asked: dict[str, Callable[[Clues], Floats]]) -> dict[str, Floats]:
         seen = [place for place, noise in enumerate(self.noise) if noise is not None]
         kinds, kind = np.unique(codes[seen], axis=1, return_inverse=True)
         known = [self._known(dict(zip(seen, values, strict=True))) for values in kinds.T.tolist()]
@@ -225,7 +225,7 @@ class BlurredSight(Sight):
             for name, ask in asked.items()
         }
 
-    def _known(self, seen: dict[int, int]) -> Known:
+    def _known(self, seen: dict[int, int]) -> Clues:
         known: list[Floats | None] = [None] * len(self.domains)
         for place, code in seen.items():
             exact = np.zeros(len(self.domains[place]))

@@ -51,10 +51,10 @@ from sfumato.adversaries.relative_threat.people import People, States, people_of
 from sfumato.adversaries.relative_threat.result import (
     ALL_COLUMNS,
     ATTACKER,
-    Outcome,
     Question,
     RelativeThreat,
     Sampling,
+    SamplingOutcome,
     VictimReader,
     undefined,
 )
@@ -80,7 +80,7 @@ SELDOM = 100  # sweeps for an effective draw, above which ensembles take less fo
 EXACT, SAMPLED = "exact", "sampled (counts and slices)"
 
 
-Noise = float | Mapping[str, float]
+VictimNoise = float | Mapping[str, float]
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class MembershipAttacker:
     learner: LearnerReading = "joint"
     gain: GainGiven = "value"
     known: Sequence[str] | None = None
-    noise: Noise = 0.0
+    noise: VictimNoise = 0.0
     method: Method = "auto"
     seed: int = 0
     chains: int = CHAINS
@@ -194,7 +194,7 @@ def relative_threat(
     learner: LearnerReading = "joint",
     gain: GainGiven = "value",
     known: Sequence[str] | None = None,
-    noise: Noise = 0.0,
+    noise: VictimNoise = 0.0,
     method: Method = "auto",
     seed: int = 0,
     chains: int = CHAINS,
@@ -300,7 +300,7 @@ def _attack(attacker: MembershipAttacker, release: Release, groups: Groups) -> R
         atom_codes = model.atom_codes(question.noise_of) if question.reading == "joint" else None
         people = units.owned(people_of(release, table, states, domains, units.own, atom_codes))
         learnt, ways, diagnostics = _learn_regions(model, people, method, attacker.goal, seed)
-    status: Outcome = "exact" if question.reading == "joint" else "converged"
+    status: SamplingOutcome = "exact" if question.reading == "joint" else "converged"
     if diagnostics is not None:
         status = "converged" if diagnostics.converged else "not_converged"
         notes += [diagnostics.reason] if diagnostics.reason else []

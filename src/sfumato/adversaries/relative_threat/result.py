@@ -18,9 +18,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.adversaries.base import ALTERED, CatalogueEntry, Status, Threat, farthest, moved
+from sfumato.adversaries.base import ALTERED, CatalogueEntry, Threat, ThreatStatus, farthest, moved
 from sfumato.adversaries.priors import OutsideTable
-from sfumato.adversaries.relative_threat.atoms import Generalized, Known
+from sfumato.adversaries.relative_threat.atoms import Clues, Generalized
 from sfumato.adversaries.relative_threat.bucketized import Bucketized
 from sfumato.adversaries.relative_threat.by_row import RowReading, judged_groups
 from sfumato.adversaries.relative_threat.chains import Diagnostics, Goal
@@ -54,7 +54,7 @@ from sfumato.release.description import Description
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
-from sfumato.schema.notation import Axis, Notation
+from sfumato.schema.notation import Notation, NotationKind
 from sfumato.schema.region import Region, codes_inside
 from sfumato.schema.roles import Schema
 
@@ -77,7 +77,7 @@ class VictimReader:
     schema: Schema
     noise: Mapping[str, float] = field(default_factory=dict)
 
-    def read(self, victim: object) -> list[tuple[float, Known]]:
+    def read(self, victim: object) -> list[tuple[float, Clues]]:
         """Alternatives with their weights; one of weight 1 unless several are given."""
         if isinstance(victim, Mapping):
             return [(1.0, self._known(victim))]
@@ -95,7 +95,7 @@ class VictimReader:
             raise InputError("all alternatives of the victim have probability 0")
         return read
 
-    def _known(self, victim: Mapping[object, object]) -> Known:
+    def _known(self, victim: Mapping[object, object]) -> Clues:
         names = [domain.name for domain in self.domains]
         for name in victim:
             if name not in names:
@@ -155,7 +155,7 @@ class VictimReader:
             for region in level.regions:
                 if region.text == text:
                     return region
-        axes: dict[str, Axis] = {"numeric": "numeric", "date": "date"}
+        axes: dict[str, NotationKind] = {"numeric": "numeric", "date": "date"}
         return Notation(axes.get(domain.kind, "categorical"), closed=True).read(text)
 
 
@@ -169,7 +169,7 @@ def _weight(given: object, event: str) -> float:
 _OF_TARGET = "the target's quasi-identifiers"
 LEARNER, ATTACKER = "population learner", "membership attacker"
 ALL_COLUMNS = ""  # of all columns: the noise of each
-Outcome = Literal["exact", "converged", "not_converged"]
+SamplingOutcome = Literal["exact", "converged", "not_converged"]
 
 
 class ValueProbabilities(dict[str, float]):
@@ -230,7 +230,7 @@ class RelativeThreat(Displayed):
     question: Question
     sampling: Sampling = field(repr=False)
     method: Mapping[str, str]
-    status: Outcome
+    status: SamplingOutcome
     diagnostics: Diagnostics | None
     notes: tuple[str, ...]
     values: Domain = field(repr=False)
@@ -281,7 +281,7 @@ class RelativeThreat(Displayed):
 
     def ideal(self, victim: object) -> ValueProbabilities:
         """p_I: what somebody believes who learnt from the original table."""
-        asked: list[tuple[float, Known]] = self.observer.read(victim)
+        asked: list[tuple[float, Clues]] = self.observer.read(victim)
         return self._guess(self._ideal.learner_of(asked)[None])
 
     def _guess(self, weights: Floats) -> ValueProbabilities:
@@ -366,7 +366,7 @@ class RelativeThreat(Displayed):
         if self.status == "not_converged" or self.people is None:
             missing = "it takes the original table to tell who is guessed right"
             why = f"not measured: {missing if self.people is None else self._reason}"
-            status: Status = "not_measured" if self.people is None else "not_converged"
+            status: ThreatStatus = "not_measured" if self.people is None else "not_converged"
             return [
                 Threat(name, known, why, self.attribute, status=status, of_row=by_row)
                 for name, known in knows.items()

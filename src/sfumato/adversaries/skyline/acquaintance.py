@@ -28,8 +28,8 @@ from sfumato.adversaries.skyline.breach import (
     NAME,
     NEAR,
     OWN,
+    AnyCase,
     Bounds,
-    Case,
     case_of,
     check_confidence,
     check_point,
@@ -54,13 +54,13 @@ from sfumato.release.kinds import one_per_kind
 from sfumato.release.release import Release
 
 _CELLS = 1 << 20
-Known = tuple[int, int, int]
-ONE_EACH: Known = (1, 1, 1)  # a fact about the target, another person's value, a relative
+KnownCounts = tuple[int, int, int]
+ONE_EACH: KnownCounts = (1, 1, 1)  # a fact about the target, another person's value, a relative
 MOST_VALUES = 100
 
 
 def certainties(
-    groups: Groups, targets: Ints, points: Ints, case: Case, least: Bounds
+    groups: Groups, targets: Ints, points: Ints, case: AnyCase, least: Bounds
 ) -> Iterator[tuple[slice, Floats, Floats]]:
     """For block after block of groups: how sure she becomes of a target there at most, [B, P], and
     at least, by the facts that were found."""
@@ -85,9 +85,9 @@ def _certainty(block: Floats, least: Floats) -> Floats:
 def exposed_people(
     groups: Groups | Release,
     value: str,
-    points: Sequence[Known],
+    points: Sequence[KnownCounts],
     confidence: float | Fraction,
-    case: Case | None = None,
+    case: AnyCase | None = None,
     *,
     sensitive: str | None = None,
 ) -> list[Headcount]:
@@ -123,9 +123,9 @@ def _exposed_by_rows(
     release: Release,
     groups: Groups,
     value: str,
-    points: Sequence[Known],
+    points: Sequence[KnownCounts],
     limit: Fraction,
-    case: Case | None,
+    case: AnyCase | None,
 ) -> list[Headcount]:
     """The same of people whose rows are published one by one."""
     questions, code, counted = judged_rows(release, groups, case), code_of(groups, value), []
@@ -144,9 +144,9 @@ class Acquaintance:
     `case` is that of the groups unless given.
     """
 
-    known: Known
+    known: KnownCounts
     values: Sequence[int] | None = None
-    case: Case | None = None
+    case: AnyCase | None = None
 
     @property
     def name(self) -> str:
@@ -167,9 +167,9 @@ class Acquainted:
     """What so many facts make of the groups, asked about values by their codes."""
 
     groups: Groups
-    known: Known
+    known: KnownCounts
     targets: Sequence[int]
-    case: Case | None = None
+    case: AnyCase | None = None
 
     def threats(self) -> list[Threat]:
         groups = one_per_kind(self.groups)
@@ -211,7 +211,7 @@ class AcquaintedWithRows:
 
     release: Release
     groups: Groups
-    known: Known
+    known: KnownCounts
     targets: Sequence[int]
 
     def threats(self) -> list[Threat]:
@@ -238,7 +238,7 @@ class AcquaintedWithRows:
 _OWNERS_UNKNOWN = "not measured: nobody here knows whose rows they are"
 
 
-def _without_release(groups: Groups, targets: Ints, points: Ints, case: Case) -> Floats:
+def _without_release(groups: Groups, targets: Ints, points: Ints, case: AnyCase) -> Floats:
     """How sure so many facts make her where everybody is one group: the facts' own doing."""
     everybody = minima_bounds(groups.everybody(), targets, points, case)
     believed: Floats = 1 / (1 + odds(everybody.reached))
@@ -252,7 +252,7 @@ def _bounded(change: BeliefChange | None, reached: BeliefChange | None) -> Belie
     return replace(change, at_most=True)
 
 
-def words(known: Known, case: Case) -> str:
+def words(known: KnownCounts, case: AnyCase) -> str:
     """What she knows, for a table."""
     facts, others, family = known
     parts = ["the target's quasi-identifiers"]

@@ -31,7 +31,7 @@ from itertools import product
 from math import prod
 from typing import Self
 
-from sfumato.adversaries.skyline.breach import Case, case_of, code_of
+from sfumato.adversaries.skyline.breach import AnyCase, case_of, code_of
 from sfumato.adversaries.skyline.facts import (
     Acquaintances,
     Fact,
@@ -42,7 +42,13 @@ from sfumato.adversaries.skyline.facts import (
     fact_of,
     name_of,
 )
-from sfumato.adversaries.skyline.places import Places, Room, RowPlaces, have_room, places_of
+from sfumato.adversaries.skyline.places import (
+    FittingPeople,
+    Places,
+    RowPlaces,
+    have_room,
+    places_of,
+)
 from sfumato.adversaries.skyline.worlds import Clause, Literal, Worlds
 from sfumato.errors import InputError, ResourceError, expect, quoted
 from sfumato.progress import phase
@@ -173,11 +179,11 @@ class _Question:
     """How sure is she of one statement?"""
 
     groups: Groups
-    case: Case
+    case: AnyCase
     known: Acquaintances
     place: Places
     asked: Has
-    seen: dict[_Key, Room] = field(default_factory=dict)
+    seen: dict[_Key, FittingPeople] = field(default_factory=dict)
 
     def answer(self, facts: Sequence[Fact]) -> InformedBelief:
         """What all of the facts together make her believe."""

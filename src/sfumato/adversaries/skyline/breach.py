@@ -55,11 +55,11 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 
 NAME = "acquaintance"
-Case = Literal["single", "set", "multiset", "lists"]
-CASES: tuple[Case, ...] = get_args(Case)
+AnyCase = Literal["single", "set", "multiset", "lists"]
+CASES: tuple[AnyCase, ...] = get_args(AnyCase)
 SINGLE, SET, MULTISET, LISTS = range(4)
-Form = Literal["single", "set", "multiset", "lists", "rows"]  # rows: no form of groups alone
-CASE_WORDS: dict[Form, str] = {
+SkylineForm = Literal["single", "set", "multiset", "lists", "rows"]  # rows: no form of groups alone
+CASE_WORDS: dict[SkylineForm, str] = {
     "single": "one value a person",
     "set": "several values a person, published as one bag a group",
     "multiset": "several values a person, repeated ones counted, published as one bag a group",
@@ -118,7 +118,7 @@ def factor_bounds(
     groups: Groups,
     targets: npt.ArrayLike,
     points: npt.ArrayLike,
-    case: Case,
+    case: AnyCase,
     start: int = 0,
     stop: int | None = None,
 ) -> Bounds:
@@ -134,13 +134,13 @@ def factor_bounds(
     return Bounds(out[0], out[1] if case == "lists" else out[0])
 
 
-def minima(groups: Groups, targets: npt.ArrayLike, points: npt.ArrayLike, case: Case) -> Floats:
+def minima(groups: Groups, targets: npt.ArrayLike, points: npt.ArrayLike, case: AnyCase) -> Floats:
     """The least that the minimum of each factor over all groups can be: [P, 5]."""
     return minima_bounds(groups, targets, points, case).least
 
 
 def minima_bounds(
-    groups: Groups, targets: npt.ArrayLike, points: npt.ArrayLike, case: Case
+    groups: Groups, targets: npt.ArrayLike, points: npt.ArrayLike, case: AnyCase
 ) -> Bounds:
     """The minimum of each factor over all groups: [P, 5]; memory does not grow with the groups."""
     codes, known = columns(targets, points)
@@ -192,7 +192,7 @@ def safe(
     targets: npt.ArrayLike,
     points: npt.ArrayLike,
     confidences: Sequence[Fraction],
-    case: Case,
+    case: AnyCase,
     least: Floats | None = None,
 ) -> tuple[Floats, Bools]:
     """The breach probability of each column and whether it is strictly below its confidence.
@@ -226,7 +226,7 @@ def breach_probability(
     l: int,  # noqa: E741  # the paper's name
     k: int,
     m: int,
-    case: Case | None = None,
+    case: AnyCase | None = None,
     *,
     sensitive: str | None = None,
 ) -> BreachProbability:
@@ -269,7 +269,7 @@ def unfit_for_facts(groups: Groups) -> str:
     )
 
 
-def case_of(groups: Groups, case: Case | None = None) -> Case:
+def case_of(groups: Groups, case: AnyCase | None = None) -> AnyCase:
     """Whether people have one value each, a set, a multiset, or lists that are published whole."""
     if why := unfit_for_facts(groups):
         raise InputError(why)
@@ -290,7 +290,7 @@ def case_of(groups: Groups, case: Case | None = None) -> Case:
     return case
 
 
-def check_case(case: object) -> Case:
+def check_case(case: object) -> AnyCase:
     """One of the forms in which people's values may be published."""
     for known in CASES:
         if isinstance(case, str) and case == known:
@@ -343,7 +343,7 @@ def _run(
     groups: Groups,
     codes: Ints,
     known: Ints,
-    case: Case,
+    case: AnyCase,
     start: int,
     stop: int,
     out: Floats,
@@ -384,7 +384,7 @@ MOST_BITS = 100_000
 MOST_SHAPES = 10_000
 
 
-def doubt(n: int, a: int, others: Iterable[int], k: int, case: Case) -> Odds:
+def doubt(n: int, a: int, others: Iterable[int], k: int, case: AnyCase) -> Odds:
     """T(l, k), `others` being the counts of the l most frequent other values, or c(l) of lists."""
     if a == 0:
         return inf
@@ -402,7 +402,7 @@ def doubt(n: int, a: int, others: Iterable[int], k: int, case: Case) -> Odds:
     return Fraction(stay, all_ - stay) * Fraction(n - 1, n) ** sum(others)
 
 
-def kin(n: int, a: int, m: int, k: int, case: Case) -> Fraction:
+def kin(n: int, a: int, m: int, k: int, case: AnyCase) -> Fraction:
     """V(m, k)."""
     if a == 0 or m == 0:
         return Fraction(1)
@@ -412,7 +412,7 @@ def kin(n: int, a: int, m: int, k: int, case: Case) -> Fraction:
     return Fraction(comb(people - a, m), comb(people, m)) if people - a >= m else Fraction(0)
 
 
-def exact_factor(factor: int, shape: Ints, k: int, m: int, case: Case) -> Odds:
+def exact_factor(factor: int, shape: Ints, k: int, m: int, case: AnyCase) -> Odds:
     """One of the five factors of a group of a shape: n, a and its largest other counts, or c(l)."""
     n, a, *others = (int(number) for number in shape)
     if factor == OWN:
@@ -429,7 +429,7 @@ def combine(least: Callable[[int], Odds]) -> Odds:
 
 
 def compare(
-    groups: Groups, target: int, point: Ints, case: Case, least: Floats, bound: Fraction
+    groups: Groups, target: int, point: Ints, case: AnyCase, least: Floats, bound: Fraction
 ) -> int | None:
     """The sign of (odds - bound) at one column, or None if it is too large to be worked out."""
     shapes = nearest(groups, target, point, case, least)
@@ -437,7 +437,7 @@ def compare(
 
 
 def compare_shapes(
-    nearest_shapes: Mapping[int, Ints], k: int, m: int, case: Case, bound: Fraction
+    nearest_shapes: Mapping[int, Ints], k: int, m: int, case: AnyCase, bound: Fraction
 ) -> int | None:
     """The same from the shapes that attain the minimum of each factor."""
     orders: dict[int, Odds] = {}
@@ -453,7 +453,9 @@ def compare_shapes(
     return (gap > 0) - (gap < 0)
 
 
-def nearest(groups: Groups, target: int, point: Ints, case: Case, least: Floats) -> dict[int, Ints]:
+def nearest(
+    groups: Groups, target: int, point: Ints, case: AnyCase, least: Floats
+) -> dict[int, Ints]:
     """The distinct shapes of the groups that attain the minimum of each factor, or nearly so."""
     kept: list[list[Ints]] = [[] for _ in range(5)]
     limits = least * (1 + NEAR)
@@ -467,7 +469,7 @@ def nearest(groups: Groups, target: int, point: Ints, case: Case, least: Floats)
     return {factor: _distinct(np.concatenate(kept[factor])) for factor in range(5)}
 
 
-def _shapes(groups: Groups, group_numbers: Ints, target: int, facts: int, case: Case) -> Ints:
+def _shapes(groups: Groups, group_numbers: Ints, target: int, facts: int, case: AnyCase) -> Ints:
     if case == "lists":
         from sfumato.adversaries.skyline.whole_lists import MOST_LOOKS, spared_lists, stored
 
@@ -485,7 +487,7 @@ def _distinct(shapes: Ints) -> Ints:
     return shapes[first]
 
 
-def _bits(shapes: Ints, m: int, case: Case) -> Floats:
+def _bits(shapes: Ints, m: int, case: AnyCase) -> Floats:
     """How large the numbers of each shape's fractions get, roughly."""
     n, others = shapes[:, 0], shapes[:, 2:]
     powers = shapes[:, 1:].sum(axis=1) if case == "multiset" else others.shape[1] + np.minimum(m, n)

@@ -35,8 +35,8 @@ from sfumato.adversaries.skyline.breach import (
     KIN,
     KIN_AIDED,
     OWN,
-    Case,
-    Form,
+    AnyCase,
+    SkylineForm,
     case_of,
     check_point,
     code_of,
@@ -72,7 +72,7 @@ class Grounding:
 
     value: str
     point: tuple[int, int, int]
-    case: Form
+    case: SkylineForm
     confidence: float
     target: int | None = None
     facts: tuple[str, ...] = ()
@@ -157,7 +157,7 @@ def worst_grounding(
     l: int,  # noqa: E741  # the paper's name
     k: int,
     m: int,
-    case: Case | None = None,
+    case: AnyCase | None = None,
     *,
     sensitive: str | None = None,
 ) -> Grounding:
@@ -177,7 +177,7 @@ def worst_grounding(
     return replace(grounding, names={g: described.name(g) for g in concerned if g is not None})
 
 
-def ground(groups: Groups, target: int, point: tuple[int, int, int], case: Case) -> Grounding:
+def ground(groups: Groups, target: int, point: tuple[int, int, int], case: AnyCase) -> Grounding:
     """The worst grounding of a value by its code."""
     value = groups.values[target]
     bounds = minima_bounds(groups, [target], [point], case)
@@ -210,7 +210,7 @@ def _joined(parts: list[str]) -> str:
 
 
 def _where(
-    groups: Groups, target: int, point: tuple[int, int, int], case: Case, least: Floats
+    groups: Groups, target: int, point: tuple[int, int, int], case: AnyCase, least: Floats
 ) -> list[int]:
     """The first group that attains the minimum of each factor."""
     places = [-1] * 5
@@ -227,7 +227,7 @@ def _tell(
     groups: Groups,
     target: int,
     point: tuple[int, int, int],
-    case: Case,
+    case: AnyCase,
     confidence: float,
     own_group: int,
     known: int,
@@ -260,7 +260,7 @@ def _tell(
     )
 
 
-def _facts(groups: Groups, group: int, target: int, most: int, case: Case) -> tuple[str, ...]:
+def _facts(groups: Groups, group: int, target: int, most: int, case: AnyCase) -> tuple[str, ...]:
     """The other values of a group that tell most about somebody in it."""
     if case == "lists":
         from sfumato.adversaries.skyline.whole_lists import MOST_LOOKS, stored, telling_values
@@ -273,7 +273,7 @@ def _facts(groups: Groups, group: int, target: int, most: int, case: Case) -> tu
     return tuple(ranked[:most])
 
 
-def _having(groups: Groups, group: int, value: str, case: Case) -> int:
+def _having(groups: Groups, group: int, value: str, case: AnyCase) -> int:
     """How many people of a group have a value; of multisets in a bag, how often it occurs."""
     if case != "lists":
         return groups.counts_of(group).get(value, 0)
@@ -284,7 +284,7 @@ def _having(groups: Groups, group: int, value: str, case: Case) -> int:
     return int(spared_lists(stored(groups), only_group, code, none, MOST_LOOKS)[0][0, 1])
 
 
-def _without(groups: Groups, group: int, value: str, facts: tuple[str, ...], case: Case) -> int:
+def _without(groups: Groups, group: int, value: str, facts: tuple[str, ...], case: AnyCase) -> int:
     """How many people of a group can be known to lack the value and what is known of the target."""
     counts, size = groups.counts_of(group), int(groups.sizes[group])
     if case == "single":

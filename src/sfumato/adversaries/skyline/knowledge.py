@@ -28,8 +28,8 @@ import numpy as np
 from sfumato.adversaries.skyline.breach import (
     CASE_WORDS,
     NEAR,
-    Case,
-    Form,
+    AnyCase,
+    SkylineForm,
     case_of,
     check_confidence,
     code_of,
@@ -61,7 +61,7 @@ _CELLS = 1 << 22  # numbers of shapes that are made at a time
 _LARGEST = 1 << 31  # products of two counts must fit 64 bits
 
 
-def deciding(groups: Groups, target: int, case: Case) -> Groups:
+def deciding(groups: Groups, target: int, case: AnyCase) -> Groups:
     """Groups of the shapes that decide, the target value being their first."""
     having = groups.row[groups.indices == target]
     most = int(groups.distinct[having].max(initial=1)) - 1
@@ -93,7 +93,7 @@ def _distinct(rows: Ints) -> Ints:
     return rows[np.unique(whole, return_index=True)[1]]
 
 
-def worst_shapes(shapes: Ints, case: Case) -> Ints:
+def worst_shapes(shapes: Ints, case: AnyCase) -> Ints:
     """The shapes that no other one is worse than."""
     if len(shapes) < 2:
         return shapes
@@ -113,7 +113,7 @@ def worst_shapes(shapes: Ints, case: Case) -> Ints:
     return np.stack(kept)
 
 
-def _worse(shape: Ints, others: Ints, case: Case) -> Ints:
+def _worse(shape: Ints, others: Ints, case: AnyCase) -> Ints:
     """Which of the others never have a factor below this one's."""
     worse = (shape[0] <= others[:, 0]) & (shape[1] >= others[:, 1])
     if case == "lists":
@@ -217,7 +217,7 @@ class KnowledgeSkyline(Displayed):
     value: str
     attribute: str | None
     confidence: float
-    case: Form
+    case: SkylineForm
     points: tuple[Point, ...]
     bounds: Point | None
     unbounded: tuple[Axis, ...] = ()
@@ -288,7 +288,7 @@ def knowledge_skyline(
     groups: Groups | Release,
     value: str,
     confidence: float | Fraction,
-    case: Case | None = None,
+    case: AnyCase | None = None,
     *,
     sensitive: str | None = None,
     most: int | None = None,
@@ -302,7 +302,7 @@ def knowledge_skyline(
     rows = None
     if isinstance(groups, Release) and judged_groups.beside.unlinked is not None:
         rows = judged_rows(groups, judged_groups, case)
-    given: Form = case_of(judged_groups, case) if rows is None else "rows"
+    given: SkylineForm = case_of(judged_groups, case) if rows is None else "rows"
     target, limit = code_of(judged_groups, value), check_confidence(confidence)
     if most is not None and most < 0:
         raise InputError(f"most = {most} is not allowed; use 0 or more")
@@ -357,7 +357,7 @@ class _LooseValues:
     """Groups of the shapes that decide, one value a person or several in one bag."""
 
     groups: Groups
-    case: Case
+    case: AnyCase
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -392,7 +392,7 @@ def skylines(
     confidence: float,
     value: str | None = None,
     sensitive: str | None = None,
-    case: Case | None = None,
+    case: AnyCase | None = None,
 ) -> list[KnowledgeSkyline]:
     """The skyline of a value, in the column that has it or `sensitive` names, or of all of them."""
     check_confidence(confidence)

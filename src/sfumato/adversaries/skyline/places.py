@@ -28,12 +28,12 @@ from sfumato.release.signatures import Signatures
 from sfumato.schema.region import codes_inside
 
 GROUP = "group"  # people of groups that publish nothing are told by their group's number
-Room = dict[
+FittingPeople = dict[
     int, dict[int, int]
 ]  # by group: whom somebody may be there, and how many such there are
 
 
-def have_room(placed: Sequence[int], rooms: Sequence[Room]) -> bool:
+def have_room(placed: Sequence[int], rooms: Sequence[FittingPeople]) -> bool:
     """Whether everybody placed in a group may be somebody of it, each somebody else."""
     return all(
         _seated([room[group] for room, own in zip(rooms, placed, strict=True) if own == group])
@@ -79,14 +79,14 @@ class NumberedPlaces:
         """Those of a person that are placed each by itself."""
         return _one_description(rows)
 
-    def fitting(self, unit: Unit) -> Room:
+    def fitting(self, unit: Unit) -> FittingPeople:
         """The groups that a unit may be in."""
         return self.room(*unit.rows)
 
     def groups(self, value: str, sensitive: str | None) -> Groups:
         return self._groups
 
-    def room(self, described: Described) -> Room:
+    def room(self, described: Described) -> FittingPeople:
         """The groups that somebody may be in, and how many people there fit the description."""
         number = described.get(GROUP)
         if set(described) != {GROUP} or not str(number).isdecimal():
@@ -119,7 +119,7 @@ class ReleasePlaces:
         """Those of a person that are placed each by itself."""
         return _one_description(rows)
 
-    def fitting(self, unit: Unit) -> Room:
+    def fitting(self, unit: Unit) -> FittingPeople:
         """The groups that a unit may be in."""
         return self.room(*unit.rows)
 
@@ -130,7 +130,7 @@ class ReleasePlaces:
             raise InputError("the release has no sensitive column")
         return self._release.groups_for(column_of(self._release, value, columns))
 
-    def room(self, described: Described) -> Room:
+    def room(self, described: Described) -> FittingPeople:
         """The groups that somebody may be in, and how many people there fit the description."""
         regions, sizes = self._release.regions, self._release.groups.published_rows
         asked, known = self._read(described)
@@ -142,7 +142,7 @@ class ReleasePlaces:
                 assert asked is not None
                 code = buckets.domains[at].code(asked.domains[at].values[0])
                 fits &= buckets.codes[at] == (-1 if code is None else code)
-            listed: Room = {}
+            listed: FittingPeople = {}
             bucket = rows_of(buckets.indptr)
             for place in np.flatnonzero(fits).tolist():
                 listed.setdefault(int(bucket[place]), {})[place] = int(buckets.n[place])
@@ -218,14 +218,14 @@ class SignaturePlaces(ReleasePlaces):
     def units(self, rows: Sequence[Described], *, whole: bool) -> list[Unit]:
         return [Unit(tuple(rows), whole)]
 
-    def fitting(self, unit: Unit) -> Room:
+    def fitting(self, unit: Unit) -> FittingPeople:
         signatures, sets = self._signatures, self._signatures.sets
         inside = [self._inside(signatures.rows, *self._read(row)) for row in unit.rows]
         lengths = np.diff(sets.offsets)
         contained = lengths == len(unit.rows) if unit.whole else lengths >= len(unit.rows)
         for fits in inside:
             contained &= np.logical_or.reduceat(fits[sets.members], sets.offsets[:-1])
-        room: Room = {}
+        room: FittingPeople = {}
         for group in np.flatnonzero(contained).tolist():
             rows = sets.members[sets.offsets[group] : sets.offsets[group + 1]]
             kinds, many = np.unique(rows, return_counts=True)

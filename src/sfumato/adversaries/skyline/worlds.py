@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.adversaries.skyline.breach import Case
+from sfumato.adversaries.skyline.breach import AnyCase
 from sfumato.errors import ResourceError
 from sfumato.release.groups import Groups
 
@@ -49,7 +49,7 @@ class Worlds:
     """
 
     groups: Groups
-    case: Case
+    case: AnyCase
     placed: tuple[int, ...]
     clauses: Sequence[Clause]
     asked: Clause

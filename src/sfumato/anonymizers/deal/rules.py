@@ -13,20 +13,20 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.compiled import Int, inner, kernel
-from sfumato.criteria.count_rules import CountRule, Kind
+from sfumato.criteria.count_rules import CountRule, RuleKind
 from sfumato.numbers import Codes, Floats, Ints
 
 _FEWEST, _UPPER, _LOWER, _DISTANCE = (
-    int(Kind.FEWEST),
-    int(Kind.UPPER),
-    int(Kind.LOWER),
-    int(Kind.DISTANCE),
+    int(RuleKind.FEWEST),
+    int(RuleKind.UPPER),
+    int(RuleKind.LOWER),
+    int(RuleKind.DISTANCE),
 )
 _SQUARES, _ENTROPY, _DISTINCT, _TAIL = (
-    int(Kind.SQUARES),
-    int(Kind.ENTROPY),
-    int(Kind.DISTINCT),
-    int(Kind.TAIL),
+    int(RuleKind.SQUARES),
+    int(RuleKind.ENTROPY),
+    int(RuleKind.DISTINCT),
+    int(RuleKind.TAIL),
 )
 _NEAR = 1e-10  # nearer to a bound than this, relatively, is on it
 
@@ -53,7 +53,7 @@ def pack(rules: Sequence[tuple[int, CountRule]], people: int) -> Rules:
     numbers: list[float] = []
     least = 1
     for column, rule in rules:
-        if rule.kind == Kind.FEWEST:
+        if rule.kind == RuleKind.FEWEST:
             least = max(least, int(rule.numbers[0]))
             continue
         first = len(starts) - 1

@@ -119,7 +119,7 @@ def node_regions(node: Rolled, kept: Bools) -> Regions:
     )
 
 
-Outcome = Literal["satisfied", "fails below too", "fails"]
+NodeOutcome = Literal["satisfied", "fails below too", "fails"]
 PUBLISHES_NOBODY = "because it publishes nobody"
 
 
@@ -128,7 +128,7 @@ class Node:
     """What was measured at one node. `why` names the criterion that cost most when it failed."""
 
     levels: tuple[int, ...]
-    outcome: Outcome
+    outcome: NodeOutcome
     groups: int
     suppressed: int
     cost: float = float("nan")
@@ -208,7 +208,7 @@ class Judge:
         """The groups that must go, by any check."""
         return SuppressionTally(self, thoroughly=True).add(node)
 
-    def failure(self, criterion: GroupCriterion) -> Outcome:
+    def failure(self, criterion: GroupCriterion) -> NodeOutcome:
         """What it means for finer nodes that this one made too many people go."""
         closed = self.task.upward_closed(criterion) or self._inherits_all
         return "fails below too" if closed else "fails"
@@ -226,7 +226,7 @@ class Judge:
         failing = self._unsafe_release(node, kept, judged) if judged.satisfied else None
         if failing is not None:
             # A release-scope failure is never repaired by suppression.
-            outcome: Outcome = "fails below too" if self._inherits_all else "fails"
+            outcome: NodeOutcome = "fails below too" if self._inherits_all else "fails"
             judged = replace(judged, outcome=outcome, why=failing.name)
         return judged, kept
 

@@ -17,7 +17,7 @@ from sfumato.errors import PolicyError
 from sfumato.numbers import Bools, Codes, Floats, Ints
 from sfumato.schema.boundaries import BESIDE
 
-Priority = Callable[[Floats, Ints], Floats]
+SplitPriority = Callable[[Floats, Ints], Floats]
 
 
 class NullSide(Enum):

@@ -33,7 +33,7 @@ from sfumato.anonymizers.base import Harvest, Task
 from sfumato.anonymizers.mondrian import steps
 from sfumato.anonymizers.mondrian.cells import Columns, narrowed
 from sfumato.anonymizers.mondrian.check_split import Describe, Safety
-from sfumato.anonymizers.mondrian.choose_split import Choice, Priority, Spread
+from sfumato.anonymizers.mondrian.choose_split import Choice, SplitPriority, Spread
 from sfumato.anonymizers.mondrian.frames import frame_cells
 from sfumato.anonymizers.mondrian.partition import Nodes, Partition, TupleRows, target_of
 from sfumato.counts.counts import Counts
@@ -63,7 +63,7 @@ class LargeSearch:
         stored: StoredCounts,
         columns: Columns,
         describe: Describe,
-        order: str | Priority,
+        order: str | SplitPriority,
         target: str | None,
         most: int | None = None,
     ) -> None:

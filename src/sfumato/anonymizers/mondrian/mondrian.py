@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from sfumato.anonymizers.mondrian.partition import Nodes, Split
     from sfumato.counts.stored import StoredCounts
 
-Priority = Callable[[Floats, npt.NDArray[np.int64]], Floats]
-
 
 @dataclass(frozen=True)
 class MondrianFindings(Findings):
@@ -67,7 +65,7 @@ class Mondrian(Anonymizer):
 
     name: ClassVar[str] = "mondrian"
 
-    order: Literal["widest", "gain"] | Priority = "widest"
+    order: Literal["widest", "gain"] | Callable[[Floats, npt.NDArray[np.int64]], Floats] = "widest"
     """Which column to split first: "widest" (of its domain, times what the policy's use makes it
     worth), "gain" (most information about `target`); in Python also a function of (widths[nodes,
     columns], people[nodes]) that returns priorities of the same shape, higher first. Example:

@@ -57,7 +57,7 @@ from sfumato.table import Table
 # A draft made from a share of the rows has not seen the one cell that is no number. What does not
 # fit is replaced by what always does.
 
-Judged = dict[str, tuple[RoleGuess, Fit]]
+JudgedRoles = dict[str, tuple[RoleGuess, Fit]]
 
 
 def settle(sample: Sample, roles: Roles) -> Roles:
@@ -65,8 +65,8 @@ def settle(sample: Sample, roles: Roles) -> Roles:
     values = _distinct(sample, [*roles.quasi, *roles.sensitive])
     unjudged = dict(roles.others)
 
-    def settled(judged: Judged) -> Judged:
-        kept: Judged = {}
+    def settled(judged: JudgedRoles) -> JudgedRoles:
+        kept: JudgedRoles = {}
         for name, (guess, fit) in judged.items():
             if _fits(sample, name, fit, values[name]):
                 kept[name] = guess, fit

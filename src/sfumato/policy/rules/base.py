@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from sfumato.adversaries.linkage.risks import Linkage
-from sfumato.criteria.base import Criterion, Status, Verdict
+from sfumato.criteria.base import Criterion, Ruling, Verdict
 from sfumato.release.handed_out import LATER, ColumnCells, HandedOut, handed_out
 from sfumato.release.release import Release
 
@@ -33,7 +33,7 @@ class Paragraph:
 
     name: str
     statement: str
-    status: Status
+    status: Ruling
     reason: str = ""
     owner_stated: bool = False
 
@@ -52,13 +52,13 @@ class RuleFinding:
     paragraphs: tuple[Paragraph, ...]
 
     @property
-    def status(self) -> Status:
+    def status(self) -> Ruling:
         statuses = {paragraph.status for paragraph in self.paragraphs}
         if "violated" in statuses:
             return "violated"
         return "holds" if statuses <= {"holds", "not_applicable"} else "cannot_judge"
 
-    def having(self, status: Status) -> list[Paragraph]:
+    def having(self, status: Ruling) -> list[Paragraph]:
         return [paragraph for paragraph in self.paragraphs if paragraph.status == status]
 
     def public(self) -> RuleFinding:
@@ -138,7 +138,7 @@ def settled(name: str, statement: str, objections: Iterable[Against]) -> Paragra
     unsure = dict.fromkeys(
         against.reason for against in listed if not against.sure and not against.owner_denies
     )
-    status: Status = "violated" if sure else "cannot_judge" if unsure else "holds"
+    status: Ruling = "violated" if sure else "cannot_judge" if unsure else "holds"
     reason = "; ".join([*sure, *unsure, *denied])
     return Paragraph(name, statement, status, reason, owner_stated=bool(denied))
 

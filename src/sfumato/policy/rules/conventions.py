@@ -15,7 +15,7 @@ from itertools import product
 from typing import ClassVar, Literal, get_args
 
 from sfumato.adversaries.linkage.special_uniques import special_uniques
-from sfumato.criteria.base import Criterion, Status, Verdict, judge, parameter
+from sfumato.criteria.base import Criterion, Ruling, Verdict, judge, parameter
 from sfumato.criteria.epsilon_privacy import EpsilonPrivacy
 from sfumato.criteria.k_anonymity import KAnonymity
 from sfumato.errors import PolicyError, SfumatoError, quoted
@@ -33,7 +33,7 @@ from sfumato.policy.rules.free_text import text_paragraph
 from sfumato.policy.rules.identifying_columns import KINDS, identifying
 from sfumato.release.release import Release
 
-Measured = Literal["maximum", "average"]
+RiskSummary = Literal["maximum", "average"]
 Attacker = Literal["prosecutor", "journalist"]
 _FEW = 3  # columns, by which SUDA looks for special uniques
 _NUMBER = r"^[+-]?[0-9]{1,15}(?:\.[0-9]{1,15})?$"
@@ -70,7 +70,7 @@ class RiskThreshold(RuleSet):
 
     threshold: float = 0.09
     """The largest risk, above 0 and at most 1. Example: `threshold = 0.05`."""
-    risk: Measured = "maximum"
+    risk: RiskSummary = "maximum"
     """The "maximum" over people or the "average". Example: `risk = "average"`."""
     attack: Attacker = "prosecutor"
     """By a "prosecutor", who knows that her target is in the file, or a "journalist" with a
@@ -79,7 +79,7 @@ class RiskThreshold(RuleSet):
 
     def __post_init__(self) -> None:
         parameter(self.name, "threshold", self.threshold, above=0, most=1)
-        for key, allowed in (("risk", get_args(Measured)), ("attack", get_args(Attacker))):
+        for key, allowed in (("risk", get_args(RiskSummary)), ("attack", get_args(Attacker))):
             given = getattr(self, key)
             if not isinstance(given, str) or given not in allowed:
                 raise PolicyError(
@@ -110,7 +110,7 @@ class RiskThreshold(RuleSet):
             )
             return Paragraph("risk", statement, "cannot_judge", reason)
         value = linkage_risk.highest if self.risk == "maximum" else linkage_risk.mean
-        status: Status = "holds" if value <= self.threshold else "violated"
+        status: Ruling = "holds" if value <= self.threshold else "violated"
         at_most = "at most " if linkage_risk.at_most and self.risk == "average" else ""
         if status == "violated" and at_most:
             status = "cannot_judge"

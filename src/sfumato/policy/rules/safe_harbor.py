@@ -22,7 +22,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import ClassVar
 
-from sfumato.criteria.base import Status
+from sfumato.criteria.base import Ruling
 from sfumato.errors import PolicyError, other_than_file, quoted
 from sfumato.policy.draft.words import subjects_of, tokens_of
 from sfumato.policy.rules.base import (
@@ -159,7 +159,7 @@ class SafeHarbor(RuleSet):
             self._check_stated(judged.handed_out)
             yield from self._identifiers(judged.handed_out)
             yield text_paragraph(judged, FREE_TEXT)
-        known: Status = "holds" if self.no_actual_knowledge else "cannot_judge"
+        known: Ruling = "holds" if self.no_actual_knowledge else "cannot_judge"
         why = (
             OWNERS_WORD
             if self.no_actual_knowledge

@@ -24,7 +24,7 @@ from sfumato.numbers import Codes, exact, told_apart
 from sfumato.release.description import Regions
 from sfumato.schema.domain import Declared, Domain, build_domain
 from sfumato.schema.hierarchy import Hierarchy
-from sfumato.schema.notation import KNOWN, Axis, Notation, has_word_like_range, members
+from sfumato.schema.notation import KNOWN, Notation, NotationKind, has_word_like_range, members
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, meaning, place_of
 from sfumato.schema.roles import Schema
 
@@ -75,7 +75,7 @@ def check_points(regions: Regions) -> None:
 Texts = Sequence[str | None]
 _LEADING_ZERO = re.compile(r"[+-]?0[0-9][0-9.]*")
 _WORD = re.compile(r"[^\W\d](?:[^*]*[^\s*])?")  # what no notation has a meaning for
-_AXIS_OF: dict[str, Axis] = {"intervals": "numeric", "dates": "date"}
+_AXIS_OF: dict[str, NotationKind] = {"intervals": "numeric", "dates": "date"}
 
 
 @dataclass(frozen=True)
@@ -272,13 +272,13 @@ def _notation(
     domain = known_domain(name, declared, recipe)
     if domain is not None:
         labels, ambiguous = _labels(domain, recipe)
-        axis: Axis = "categorical"
+        axis: NotationKind = "categorical"
         if domain.kind == "numeric":
             axis = "numeric"
         elif domain.kind == "date":
             axis = "date"
         return Notation(axis, labels, True, separator), ambiguous
-    axis_of: dict[object, Axis] = {
+    axis_of: dict[object, NotationKind] = {
         "numeric": "numeric",
         "date": "date",
         "categorical": "categorical",

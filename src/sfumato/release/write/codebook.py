@@ -58,19 +58,19 @@ _ZIP3_REST = (
 )
 _MOST_PAIRED = 6  # columns that are asked about in pairs
 
-Kind = Literal["value", "code", "interval", "bound", "range", "set", "mask", "label", "family",
+EntryKind = Literal["value", "code", "interval", "bound", "range", "set", "mask", "label", "family",
                "any", "missing", "list"]  # fmt: skip
 
 # How a cell of each kind is found in a file, what it says, and what to do with it.
 _END = r"[^,\[\]()]+"
-_PATTERNS: dict[Kind, str] = {
+_PATTERNS: dict[EntryKind, str] = {
     "interval": rf"^([\[(])({_END}), ({_END})([\])])( or .+)?$",
     "bound": rf"^(<=|>=|<|>)({_END})( or .+)?$",
     "set": r"^\{.+\}$",
     "mask": r"^[^*]+\*+$",
     "any": r"^\*$",
 }
-_MEANS: dict[Kind, str] = {
+_MEANS: dict[EntryKind, str] = {
     "value": "one value",
     "code": "a code that stands among numbers or dates, and is none of them",
     "interval": "a value between the two ends; [ and ] include their end, ( and ) do not",
@@ -84,7 +84,7 @@ _MEANS: dict[Kind, str] = {
     "missing": "the person has no value",
     "list": "several values of one person",
 }
-_USE: dict[Kind, str] = {
+_USE: dict[EntryKind, str] = {
     "value": "as it is",
     "code": "apart from the numbers: not one of them, and no missing value; leave it out of means",
     "interval": "the middle for means and sums, or both ends for bounds; of whole numbers in "
@@ -110,7 +110,7 @@ class CellLabel:
     """
 
     text: str
-    kind: Kind
+    kind: EntryKind
     low: float | str | None = None
     high: float | str | None = None
     low_closed: bool | None = None
@@ -134,7 +134,7 @@ class CellLabel:
 class CellNotation:
     """A way in which cells of a column are written; `pattern` is a regular expression for it."""
 
-    kind: Kind
+    kind: EntryKind
     example: str
     means: str
     use: str
@@ -265,7 +265,7 @@ def _column(
     means, done = dict(_MEANS), release.perturbed.get(name)
     how = done.words if done is not None and own == PSEUDONYM else how
     labels: tuple[CellLabel, ...] = ()
-    kinds: dict[Kind, str] = {"value": ""}
+    kinds: dict[EntryKind, str] = {"value": ""}
     if column is not None and not release.regions.exact:
         parts = _parts(release, column)
         all_labels = [_label(name, part, release.schema, missing, codes) for part in parts]

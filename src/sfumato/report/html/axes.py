@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
-from sfumato.report.document import Chart, Number, plain
+from sfumato.report.document import CellNumber, Chart, plain
 
 # Okabe and Ito's colours, told apart by the colour-blind too; and a shape each.
 LOOKS = (
@@ -115,9 +115,9 @@ def short(text: str, most: int = LONG) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def places_of(values: Iterable[Number] | None) -> list[Number]:
+def places_of(values: Iterable[CellNumber] | None) -> list[CellNumber]:
     """Coordinates as Plotly takes them: texts escaped, what has no place left out."""
-    places: list[Number] = []
+    places: list[CellNumber] = []
     for value in values or ():
         item = plain(value)
         if isinstance(value, str):

@@ -12,7 +12,7 @@ import json
 from html import escape
 from typing import Any
 
-from sfumato.report.document import Chart, Kind, Series
+from sfumato.report.document import Chart, ChartKind, Series
 from sfumato.report.html.axes import (
     CONFIG,
     LONG,
@@ -108,7 +108,7 @@ def _place(chart: Chart, at: int) -> int:
     return sum(line.of == of for line in chart.series[:at]) if of else at
 
 
-def _trace(kind: Kind, series: Series, at: int, dash: int) -> dict[str, Any]:
+def _trace(kind: ChartKind, series: Series, at: int, dash: int) -> dict[str, Any]:
     if kind == "bars":
         return _bars(series, at)
     return _cloud(series, at) if kind == "cloud" else _flat(kind, series, at, dash)
@@ -155,7 +155,7 @@ def _shared(series: Series) -> dict[str, Any]:
     return trace
 
 
-def _flat(kind: Kind, series: Series, at: int, dash: int) -> dict[str, Any]:
+def _flat(kind: ChartKind, series: Series, at: int, dash: int) -> dict[str, Any]:
     colour, shape = LOOKS[at % len(LOOKS)]
     shape = series.mark or shape
     lines = kind != "points"

@@ -19,8 +19,8 @@ from sfumato.progress import phase
 from sfumato.report.document import (
     BOUND,
     Chart,
+    ChartKind,
     Document,
-    Kind,
     Section,
     Sheet,
     is_word,
@@ -233,7 +233,7 @@ def figure_named(document: Document, name: str) -> Figure:
         raise InputError(f"{name!r} {complaint} of {document.title!r}; its charts are {known}")
     (chart,) = meant
     if chart.scriptless:  # a page draws these without any script
-        kind: Kind = "lines" if chart.kind == "slopes" else "bars"
+        kind: ChartKind = "lines" if chart.kind == "slopes" else "bars"
         chart = replace(chart, kind=kind, percent=chart.percent or "y" * (not chart.lying))
     drawing = spec(chart)
     return Figure({"data": drawing["data"], "layout": drawing["layout"]})

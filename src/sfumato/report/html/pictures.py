@@ -15,7 +15,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from sfumato.report.document import Chart, Number, Series, cell_text, percentage, plain
+from sfumato.report.document import CellNumber, Chart, Series, cell_text, percentage, plain
 
 TEMPLATES = Path(__file__).parent / "templates"
 _TOP, _BOTTOM, _TURN = 4, 96, 70  # percent of a slope's picture: its scale, and where lines end
@@ -108,13 +108,13 @@ def longest_of(charts: list[Chart]) -> float:
     )
 
 
-def _figure(value: Number) -> float:
+def _figure(value: CellNumber) -> float:
     """A number that is drawn; what is endless or does not apply is none."""
     number = plain(value)
     return float(number) if isinstance(number, int | float) else 0.0
 
 
-def _is_endless(value: Number) -> bool:
+def _is_endless(value: CellNumber) -> bool:
     return isinstance(value, float) and not isfinite(value)
 
 

@@ -13,7 +13,7 @@ from sfumato.report.comparison import (
     RISKS,
     Comparison,
     Outcome,
-    Status,
+    SweepStatus,
     TakenFrom,
     counted,
     position,
@@ -31,7 +31,7 @@ from sfumato.report.risk_map import RiskPoint, at_one_place, risk_map
 from sfumato.utility import is_share
 
 _VERDICTS = {"holds": "holds", "violated": "violated", "could_not_judge": "not judged"}
-_NOT_RELEASED: dict[Status, str] = {
+_NOT_RELEASED: dict[SweepStatus, str] = {
     "no_safe_release": "no safe release",
     "not_possible": "not possible",
 }

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.criteria.base import Verdict
 from sfumato.release.groups import Groups
-from sfumato.report.document import Chart, Number, Section, Series, Sheet, number, percentage
+from sfumato.report.document import CellNumber, Chart, Section, Series, Sheet, number, percentage
 from sfumato.report.report import CriterionFinding, Report, WorstGroup
 
 _JUDGED = ("criterion", "required", "measured")
@@ -149,7 +149,7 @@ def _chart(attribute: str, groups: Groups, chosen: dict[int, str]) -> Chart | No
     }
     apart = np.max([np.abs(share - table) for share in shares.values()], axis=0)
     values = np.sort(np.argsort(-apart, kind="stable")[:_VALUES])
-    labels: list[Number] = [groups.values[code] for code in values]
+    labels: list[CellNumber] = [groups.values[code] for code in values]
     series = [Series("the whole table", table[values].tolist(), labels, mark="line-ns-open")]
     words = []
     for group, letter in chosen.items():

@@ -159,13 +159,13 @@ _FURTHER = (
 _VICTIM = "A victim"
 _DOUBLED = "twice as sure or more"
 _TI = ("highest", "doubled", "mean_log2", "skewness")
-Victim = tuple[str, object]
+VictimLine = tuple[str, object]
 
 
 def relative_document(
     threat: RelativeThreat,
     label: str,
-    victims: Sequence[Victim] = (),
+    victims: Sequence[VictimLine] = (),
     verdicts: Sequence[Verdict] = (),
 ) -> Document:
     """`victims` are (text, what is known of them); without the original only they can be told."""

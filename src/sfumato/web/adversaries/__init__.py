@@ -54,7 +54,7 @@ from sfumato.web.worker import WorkError
 _MOMENT = 1.5  # seconds that a page waits for its answer; later it comes by itself
 _REACH = 20  # how far the dials of knowledge go
 Result = TypeVar("Result")
-Task = Callable[[Desk, int, Fields], PanelAnswer]
+PanelTask = Callable[[Desk, int, Fields], PanelAnswer]
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class AdversaryPanel:
     name: str
     title: str
     story: str
-    task: Task
+    task: PanelTask
     asks: str = "Ask"
     live: bool = True
 

@@ -116,3 +116,32 @@ def test_a_mistake_is_one_line(folder: Path, change: str, said: str) -> None:
     assert said in made.stderr
     assert made.stderr.count("\n") == 1
     assert not (folder / "release").exists()
+
+
+@pytest.mark.parametrize(
+    ("bound", "exit_code"),
+    [
+        ('kind = "distinct-diversity"\nl = 2', 1),
+        ('kind = "distribution-leakage"\nepsilon = 1.4', 0),
+    ],
+)
+def test_whoever_asks_of_people_or_of_rows_gets_a_report(
+    tmp_path: Path, bound: str, exit_code: int
+) -> None:
+    """Of each of her rows something else is possible, and one value is had by everybody."""
+    (tmp_path / "visits.csv").write_text(
+        "who,age,ward,ill\na,30,A,hiv\na,31,B,flu\nb,30,A,gout\nb,31,B,hiv\nc,50,A,flu\nd,50,A,gout\n"
+    )
+    (tmp_path / "policy.toml").write_text(
+        '[schema]\nquasi = ["age", "ward"]\nsensitive = "ill"\nperson = "who"\nrows = "linked"\n'
+        f"[[require]]\n{bound}\n"
+    )
+    asked = ("--policy", tmp_path / "policy.toml", "--json")
+    judged = sfumato("audit", tmp_path / "visits.csv", *asked)
+    assert judged.returncode == exit_code, judged.stderr
+    sections = {part["title"]: part for part in json.loads(judged.stdout)["sections"]}
+    if exit_code == 0:
+        (sheet,) = sections["What a group tells"]["tables"]
+        assert sheet["columns"][:2] == ["who", "rows"]
+        described = sorted((row[0], row[1]) for row in sheet["rows"])
+        assert described == [("age 30, ward A", 2), ("age 31, ward B", 2), ("age 50, ward A", 2)]

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.release.release import as_it_stands
 from tests.examples import few
 
 SCHEMA = sf.Schema(quasi=["q"])
@@ -285,14 +286,17 @@ def test_one_sensitive_value_in_two_ways_is_not_diverse(
 
 
 @pytest.mark.parametrize("other", ["P1 ", "P1\u200b", "\u00a0P1", "\tP1"])
-def test_one_person_in_two_ways_is_not_two(other: str) -> None:
-    schema = sf.Schema(quasi=["q"], sensitive="s", person="who")
+@pytest.mark.parametrize("role", ["person", "household"])
+@pytest.mark.parametrize("categories", [False, True])
+def test_one_person_in_two_ways_is_not_two(other: str, role: str, categories: bool) -> None:
+    schema = sf.Schema(quasi=["q"], sensitive="s", **{role: "who"})
 
     def visits(*who: str) -> pa.Table:
-        return pa.table({"who": list(who), "q": ["u"] * len(who), "s": ["a", "b", "a"][: len(who)]})
+        names = pa.array(who).dictionary_encode() if categories else pa.array(who)
+        return pa.table({"who": names, "q": ["u"] * len(who), "s": ["a", "b", "a"][: len(who)]})
 
-    with pytest.raises(sf.InputError, match="'who': 1 of its values differ from others only in"):
-        sf.read(visits("P1", other, "P2"), schema)
+    with pytest.raises(sf.InputError, match=f"{role} column 'who': 1 of its values differ from ot"):
+        as_it_stands(sf.read(visits("P1", other, "P2"), schema))
     assert sf.read(visits("P0", other, "P2"), schema).counts.people == 3
 
 

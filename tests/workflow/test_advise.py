@@ -344,3 +344,45 @@ def test_a_composition_safe_release_that_is_read_back_is_advised_as_the_one_made
     assert mine.coarsen
     assert (mine.suppress.left, mine.coarsen) == (hers.suppress.left, hers.coarsen)
     assert mine.steps == hers.steps
+
+
+visits = st.lists(
+    st.lists(st.tuples(st.sampled_from("xy"), st.sampled_from("abc")), min_size=1, max_size=2),
+    min_size=1,
+    max_size=9,
+)
+
+
+@given(visits)
+@settings(max_examples=few(60))
+def test_people_of_linked_rows_are_left_out_with_all_of_their_rows(people) -> None:
+    rows = [
+        {"who": who, "ward": ward, "ill": ill}
+        for who, listed in enumerate(people)
+        for ward, ill in listed
+    ]
+    schema = sf.Schema(["ward"], "ill", person="who", rows="linked")
+    release = as_it_stands(sf.read(pa.Table.from_pylist(rows), schema))
+    asked = [sf.DistinctDiversity(2), sf.AlphaK(0.6, 1)]
+    advice = advise(release, asked, [judge(criterion, release) for criterion in asked])
+    alike: dict[tuple[str, ...], list[list[tuple[str, str]]]] = {}
+    for listed in people:
+        alike.setdefault(tuple(sorted(ward for ward, _ in listed)), []).append(listed)
+
+    def highest_share(group) -> float:
+        has = [{ill for _, ill in listed} for listed in group]
+        return max(sum(value in values for values in has) / len(has) for value in "abc")
+
+    def one_value_of_rows(group) -> bool:
+        ill = [{v for listed in group for w, v in listed if w == ward} for ward in "xy"]
+        return any(len(values) == 1 for values in ill)
+
+    failing = [group for group in alike.values() if highest_share(group) > 0.6]
+    left = [group for group in alike.values() if highest_share(group) <= 0.6]
+    if failing:  # who is shared by all is shared by more than 0.6
+        assert advice.now.groups == len(failing)
+        assert advice.now.people == sum(map(len, failing))
+    if failing and left:
+        assert advice.suppress is not None
+        kept = not any(map(one_value_of_rows, left))
+        assert advice.suppress.left.failing == (() if kept else ("distinct-diversity",))

@@ -308,7 +308,7 @@ def check_people(engine: Engine, source: Source, schema: Schema) -> None:
                 f"person column {schema.person!r} is missing in {missing} row(s); give every row "
                 "its person, or drop the role"
             )
-        _refuse_people_alike(engine, source, schema.person)
+        refuse_look_alikes(engine, source, schema.person, "person")
     if schema.count is not None:
         _check_number(engine, source, schema.count, "count", "whole numbers of people, 0 or more")
         number = _number(source, schema.count)
@@ -324,21 +324,23 @@ def check_people(engine: Engine, source: Source, schema: Schema) -> None:
         _check_number(engine, source, schema.weight, "weight", "numbers, 0 or more")
 
 
-def _refuse_people_alike(engine: Engine, source: Source, column: str) -> None:
-    """One person written in two ways would be counted as two."""
-    if str(source.types[column]) not in ("string", "large_string", "string_view"):
+def refuse_look_alikes(engine: Engine, source: Source, column: str, role: str) -> None:
+    """One person, or household, written in two ways would be counted as two."""
+    kind, name = source.types[column], source.column(column)
+    if pa.types.is_dictionary(kind):
+        kind, name = kind.value_type, f"CAST({name} AS VARCHAR)"
+    if str(kind) not in ("string", "large_string", "string_view"):
         return
-    person = source.column(column)
     spaces = " " * len(WIDE_SPACES)  # signs for which none is given are left out
-    plain = f"TRIM(TRANSLATE({person}, {literal(WIDE_SPACES + INVISIBLE)}, '{spaces}'))"
-    if not _first(engine, source, f"SUM(CASE WHEN {plain} <> {person} THEN 1 ELSE 0 END)"):
+    plain = f"TRIM(TRANSLATE({name}, {literal(WIDE_SPACES + INVISIBLE)}, '{spaces}'))"
+    if not _first(engine, source, f"SUM(CASE WHEN {plain} <> {name} THEN 1 ELSE 0 END)"):
         return
-    look_alikes = _first(engine, source, f"COUNT(DISTINCT {person}) - COUNT(DISTINCT {plain})")
+    look_alikes = _first(engine, source, f"COUNT(DISTINCT {name}) - COUNT(DISTINCT {plain})")
     if look_alikes:
         raise InputError(
-            f"person column {column!r}: {look_alikes:,} of its values differ from others only in "
-            "spaces or invisible signs, so that one person may be counted as two; write each "
-            "person one way"
+            f"{role} column {column!r}: {look_alikes:,} of its values differ from others only in "
+            f"spaces or invisible signs, so that one {role} may be counted as two; write each "
+            f"{role} one way"
         )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.counts.columns import Coding
+from sfumato.counts.columns import Coding, refuse_look_alikes
 from sfumato.counts.counts import TableCounts
 from sfumato.counts.scan import join_codes
 from sfumato.counts.stored import bytes_for
@@ -43,6 +43,7 @@ def members_of_households(
         return None
     home = source.column(schema.household)
     _refuse_missing(engine, source, home, schema.household)
+    refuse_look_alikes(engine, source, schema.household, "household")
     if bytes_for(source.rows, len(schema.quasi) + 2) > engine.memory:
         return None
     brought: list[str] = []

@@ -48,7 +48,7 @@ def placed_members(release: Release) -> PlacedMembers | None:
     if not isinstance(release.regions, Signatures):
         return PlacedMembers.of(members, placed.inside(len(release.groups)))
     published = np.flatnonzero(placed.groups >= 0)
-    kind = _signature_of(release.regions)[placed.groups[published]]
+    kind = release.regions.signature_by_row[placed.groups[published]]
     signature = np.arange(len(release.regions))
     return PlacedMembers(
         members.person[published],
@@ -58,13 +58,6 @@ def placed_members(release: Release) -> PlacedMembers | None:
         signature,
         release.regions.people,
     )
-
-
-def _signature_of(described: Signatures) -> Ints:
-    """The signature of each group by row: rows of one signature that look alike are one group."""
-    ends = zip(described.sets.offsets[:-1], described.sets.offsets[1:], strict=True)
-    distinct = [len(np.unique(described.sets.members[low:high])) for low, high in ends]
-    return np.repeat(np.arange(len(described)), np.array(distinct, dtype=np.int64))
 
 
 def write_households(
@@ -128,7 +121,7 @@ def read_households(path: Path, release: Release, files: Mapping[str, str]) -> P
     for number in (person, household, kind):
         if ((number < 0) | (number >= len(rows))).any():
             raise misfit
-    if (group < 0).any() or (n <= 0).any():
+    if (group < 0).any() or ((n <= 0) | (n > len(rows))).any():
         raise misfit
     of_person = np.zeros(int(person.max(initial=-1)) + 1, dtype=np.int64)
     of_person[person] = household

@@ -129,6 +129,13 @@ class Signatures(Description):
         return False  # somebody's rows may fit several signatures, in one order or another
 
     @cached_property
+    def signature_by_row(self) -> Ints:
+        """The signature of each group by row: rows of one that look alike are one group."""
+        ends = zip(self.sets.offsets[:-1], self.sets.offsets[1:], strict=True)
+        distinct = [len(np.unique(self.sets.members[low:high])) for low, high in ends]
+        return np.repeat(np.arange(len(self)), np.array(distinct, dtype=np.int64))
+
+    @cached_property
     def known_rows(self) -> KnownRows | None:
         """What she may know of people, who knows fewer than all rows; None where that is all."""
         return None if self.knows == "all" else parts_of_signatures(self.sets, self.knows)

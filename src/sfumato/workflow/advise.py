@@ -34,6 +34,7 @@ from sfumato.numbers import Bools, Codes, Ints, fraction
 from sfumato.policy.model import Policy
 from sfumato.release.description import Regions, Singletons
 from sfumato.release.release import Release
+from sfumato.release.signatures import Signatures
 from sfumato.report.report import Advice, CoarserColumn, How, Suppressing, TightestBound, Trouble
 from sfumato.schema.domain import Domain, DomainKind
 from sfumato.schema.hierarchy import Levels
@@ -259,7 +260,9 @@ def trouble(release: Release, criteria: Sequence[Criterion]) -> tuple[Trouble, B
         if verdict.holds:
             continue
         failing.append(criterion.name)
-        if isinstance(criterion, GroupCriterion) and verdict.per == "group":
+        # What is asked of linked rows besides is about other groups than those of people.
+        of_people = release.by_row is None or criterion.of_several or not criterion.reads_values
+        if isinstance(criterion, GroupCriterion) and verdict.per == "group" and of_people:
             bad |= _violating(criterion, release)
     failed = tuple(dict.fromkeys(failing))
     return Trouble(release.groups.number(bad), release.groups.people(bad), failed), bad
@@ -295,9 +298,12 @@ def _described(release: Release, group: int) -> str:
 
 def _without(release: Release, bad: Bools) -> Release:
     """The release with groups left out; their people stay in the reference."""
-    kept = np.flatnonzero(~bad)
+    kept, by_row = np.flatnonzero(~bad), release.by_row
+    if by_row is not None and isinstance(release.regions, Signatures):
+        by_row = _without(by_row, bad[release.regions.signature_by_row])
     return replace(
         release,
+        by_row=by_row,
         counted_groups={name: groups.take(kept) for name, groups in release.by_attribute.items()},
         regions=release.regions.take(kept),
         population=None if release.population is None else release.population[kept],

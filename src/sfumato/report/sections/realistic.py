@@ -53,7 +53,7 @@ def observer_section(report: Report) -> Section | None:
         return None
     sheets: list[Sheet] = []
     figures: list[Chart] = []
-    for observer, groups in _asked(evidence):
+    for observer, groups, described in _asked(evidence):
         fine = len(groups) and groups.width and groups.single_valued
         if not fine or observer.inapplicable(groups):
             continue
@@ -62,7 +62,7 @@ def observer_section(report: Report) -> Section | None:
         title = f"{groups.attribute or 'The sensitive value'}, for {observer.name}"
         rows = tuple(
             (
-                evidence.release.regions.name(group),
+                described.regions.name(group),
                 int(groups.sizes[group]),
                 float(leaked.distribution[group]),
                 float(leaked.entropy[group]),
@@ -70,7 +70,8 @@ def observer_section(report: Report) -> Section | None:
             )
             for group in worst
         )
-        sheets.append(Sheet(("who", "people", _DISTANCE, _BITS, "values ruled out"), rows, title))
+        counted = "people" if described is evidence.release else "rows"
+        sheets.append(Sheet(("who", counted, _DISTANCE, _BITS, "values ruled out"), rows, title))
         figures += _leakage_charts(title, f"{groups.attribute}/{observer.name}", sheets[-1])
     if not sheets:
         return None
@@ -85,13 +86,18 @@ def observer_section(report: Report) -> Section | None:
     )
 
 
-def _asked(evidence: Evidence) -> list[tuple[Observer, Groups]]:
-    """Each observer a policy names, once on each of her targets; else the usual one on all."""
+def _asked(evidence: Evidence) -> list[tuple[Observer, Groups, Release]]:
+    """Each observer a policy names, once on each of her targets; else the usual one on all.
+
+    Last the release whose groups these are: where a pseudonym links rows, a policy's observer is
+    asked of a row.
+    """
+    release = evidence.release
     named = {
-        (observer.name, groups.attribute): (observer, groups)
+        (observer.name, groups.attribute): (observer, groups, release.by_row or release)
         for _, observer, groups in evidence.naming(Observer)
     }
-    default = [(Observer(), groups) for groups in evidence.release.by_attribute.values()]
+    default = [(Observer(), groups, release) for groups in release.by_attribute.values()]
     return list(named.values()) or default
 
 

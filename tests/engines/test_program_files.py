@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import openpyxl
+import pandas
 import pyarrow as pa
 import pyreadstat
 import pytest
@@ -31,12 +32,22 @@ SCHEMA = sf.Schema(
         "asked": sf.dates(["month", "year"]),
     },
 )
+WRITERS = {"sav": "sav", "dta": "dta", "xpt": "xport"}
 HOW = {"xlsx": {"sheet": "Answers", "header": 2}}
 READERS = {
     "sav": pyreadstat.read_sav,
     "dta": pyreadstat.read_dta,
     "xpt": pyreadstat.read_xport,
 }
+
+
+def _cut(label: str, ending: str) -> str:
+    """As much of a label as a file of this kind holds, without half a sign."""
+    if ending == "dta":
+        return label[:80].rstrip()
+    while len(label.encode()) > {"sav": 64, "xpt": 40}[ending]:
+        label = label[:-1]
+    return label.rstrip()
 
 
 def written(folder: Path, ending: str) -> Path:
@@ -105,6 +116,23 @@ def test_dates_that_are_left_as_they_are_stay_dates(tmp_path: Path, ending: str)
     assert set(frame["asked"]) == {*survey()["asked"]}
     came = READERS[ending](tmp_path / f"survey.{ending}")[1].original_variable_types
     assert about.original_variable_types["asked"] == came["asked"]
+
+
+@pytest.mark.parametrize("label", ["Survey of 2023", "Umfrage über Köln und Düren, " * 20])
+@pytest.mark.parametrize(("ending", "room"), [("sav", 64), ("dta", 80), ("xpt", 40)])
+@pytest.mark.parametrize("came", ["sav", "dta", "xpt"])
+def test_what_a_file_is_said_to_be_goes_on(
+    tmp_path: Path, label: str, came: str, ending: str, room: int
+) -> None:
+    """As far as there is room for it: of SPSS and SAS in bytes."""
+    source, came_with = tmp_path / f"survey.{came}", _cut(label, came)
+    frame = pandas.DataFrame({"sex": [1.0, 2.0] * 4, "vote": [1.0, 2.0, 3.0, 4.0] * 2})
+    getattr(pyreadstat, f"write_{WRITERS[came]}")(frame, str(source), file_label=came_with)
+    table = sf.read(source, sf.Schema(["sex"], "vote"))
+    sf.generalize(table, {}).save(tmp_path / "out", format=None if came == ending else ending)
+    about = READERS[ending](tmp_path / f"out/public/data.{ending}")[1]
+    assert about.file_label == _cut(came_with, ending)
+    assert 0 < len(about.file_label) <= room
 
 
 def test_a_sheet_keeps_numbers_dates_and_its_name(tmp_path: Path) -> None:

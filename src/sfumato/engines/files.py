@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sfumato.engines.form import FileForm, Format, Packing
+from sfumato.engines.form import FileForm, Format, Packing, TextEnding
 from sfumato.errors import InputError, list_some, other_than_file, quoted
 
 if TYPE_CHECKING:
@@ -219,6 +219,13 @@ def packing_of(path: Path) -> Packing:
         ),
         "",
     )
+
+
+def text_ending_of(path: Path) -> TextEnding:
+    """What the name of a text file ends with, but for how it is packed."""
+    name = path.with_suffix("").name if packing_of(path) else path.name
+    endings = (ending for ending in get_args(TextEnding) if name.lower().endswith(f".{ending}"))
+    return next(endings, "csv")
 
 
 def unpacked(path: Path) -> Any:

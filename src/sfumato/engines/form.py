@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 Format = Literal["csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt"]
 Packing = Literal["", "gz", "zst"]
+TextEnding = Literal["csv", "tsv", "txt"]
 FORMATS: tuple[Format, ...] = get_args(Format)
-_PLAIN_TEXTS = ("delimiter", "decimal", "encoding", "line_end")
+_PLAIN_TEXTS = ("text_ending", "delimiter", "decimal", "encoding", "line_end")
 _BY_COLUMN = ("missing", "dates", "decimals")
 
 
@@ -29,17 +30,18 @@ _BY_COLUMN = ("missing", "dates", "decimals")
 class FileForm:
     """How a file is written.
 
-    Of a text: `packing` is how it is packed, `missing` what stands for no value in a column,
-    `dates` how its dates are written (as strftime says it), `decimals` the decimal sign of its
-    numbers once it is known which columns are published as such. `codes` are texts that stand among
-    the numbers or dates of a column and are none. Of a file with types: `types` are
-    those of its columns. `labels` say what a column is, `value_labels` what its codes stand for,
-    `formats` and `measures` how the program it is of shows a column and what it takes it for;
-    `sheet` is the one of a workbook.
+    Of a text: `text_ending` is what its name ends with, `packing` how it is packed, `missing` what
+    stands for no value in a column, `dates` how its dates are written (as strftime says it),
+    `decimals` the decimal sign of its numbers once it is known which columns are published as such.
+    `codes` are texts that stand among the numbers or dates of a column and are none. Of a file with
+    types: `types` are those of its columns. `file_label` says what the file is, `labels` what a
+    column is, `value_labels` what its codes stand for, `formats` and `measures` how the program it
+    is of shows a column and what it takes it for; `sheet` is the one of a workbook.
     """
 
     format: Format = "csv"
     packing: Packing = ""
+    text_ending: TextEnding = "csv"
     delimiter: str = ","
     decimal: str = "."
     encoding: str = "utf-8"
@@ -53,12 +55,14 @@ class FileForm:
     types: Mapping[str, pa.DataType] = field(default_factory=dict)
     formats: Mapping[str, str] = field(default_factory=dict)
     measures: Mapping[str, str] = field(default_factory=dict)
+    file_label: str = ""
     sheet: str = ""
 
     @property
     def ending(self) -> str:
         """What the name of such a file ends with."""
-        return f".{self.format}" + (f".{self.packing}" if self.packing else "")
+        kind = self.text_ending if self.is_text else self.format
+        return f".{kind}" + (f".{self.packing}" if self.packing else "")
 
     @property
     def is_text(self) -> bool:
@@ -83,6 +87,7 @@ class FileForm:
             types=self.types,
             formats=self.formats if format == self.format else {},
             measures=self.measures,
+            file_label=self.file_label,
             sheet=self.sheet,
         )
 
@@ -168,6 +173,8 @@ class FileForm:
             raise ValueError("a field is missing, or no text")
         if form.format not in FORMATS or form.packing not in get_args(Packing):
             raise ValueError("no format of ours")
+        if form.text_ending not in get_args(TextEnding):
+            raise ValueError("no name of ours")
         if len(form.delimiter) != 1 or not {form.decimal, *form.decimals.values()} <= {".", ","}:
             raise ValueError("no dialect of ours")
         return form

@@ -80,6 +80,7 @@ def read_labelled(path: Path) -> WholeFile:
         types=dict(zip(table.schema.names, table.schema.types, strict=True)),
         formats={name: way for name, way in about.original_variable_types.items() if way},
         measures={name: way for name, way in about.variable_measure.items() if way != "unknown"},
+        file_label=about.file_label or "",
     )
     return WholeFile(table, form, _notes(path, ending, declared))
 
@@ -140,7 +141,7 @@ def write_labelled(table: pa.Table, path: Path, form: FileForm) -> None:
     }
     numbers = [field.name for field in table.schema if not pa.types.is_string(field.type)]
     named = {name: form.labels[name] for name in table.schema.names if name in form.labels}
-    about: dict[str, Any] = {"column_labels": named}
+    about: dict[str, Any] = {"column_labels": named, "file_label": _short_label(form)}
     formats = {name: form.formats[name] for name in numbers if name in form.formats}
     if form.format != "xpt":
         about["variable_value_labels"] = _fitting(table, form)
@@ -164,6 +165,14 @@ def write_labelled(table: pa.Table, path: Path, form: FileForm) -> None:
             "and hold letters, digits and _ alone, texts may not be too long, nor whole numbers "
             "beyond 2^53; change them, or name another --format"
         ) from None
+
+
+def _short_label(form: FileForm) -> str:
+    """What the file is, as far as its format has room: no sign is cut in half."""
+    if form.format == "dta":
+        return form.file_label[:80]
+    room = 64 if form.format == "sav" else 40
+    return form.file_label.encode()[:room].decode(errors="ignore")
 
 
 def _fitting(table: pa.Table, form: FileForm) -> dict[str, dict[Any, str]]:

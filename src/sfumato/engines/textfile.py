@@ -16,7 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sfumato.engines.encoding import TextEncoding, decoded, encoding_of
-from sfumato.engines.files import packing_of, shown_name, unpacked, unreadable
+from sfumato.engines.files import (
+    packing_of,
+    shown_name,
+    text_ending_of,
+    unpacked,
+    unreadable,
+)
 from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, list_some
 
@@ -92,6 +98,7 @@ def inspect_text(path: Path, delimiter: str | None = None, encoding: str | None 
     head = tuple(map(tuple, list(_rows(lines, chosen))[1:]))
     form = FileForm(
         packing=packing_of(path),
+        text_ending=text_ending_of(path),
         delimiter=chosen,
         encoding=text_encoding.name,
         line_end=_line_end(lines[0]),

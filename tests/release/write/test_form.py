@@ -47,16 +47,17 @@ def published(source: Path, out: Path, schema: sf.Schema = SCHEMA, **levels: int
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 @pytest.mark.parametrize("packing", ["", ".gz", ".zst"])
-def test_a_text_file_keeps_its_delimiter_and_its_packing(
-    tmp_path: Path, delimiter: str, packing: str
+@pytest.mark.parametrize("ending", ["csv", "tsv", "txt"])
+def test_a_text_file_keeps_its_delimiter_and_its_name(
+    tmp_path: Path, delimiter: str, packing: str, ending: str
 ) -> None:
     plain = people()
     plain = plain.set_column(1, "town", plain.column("town").cast(pa.string()))
-    source = tmp_path / f"people.csv{packing}"
+    source = tmp_path / f"people.csv.{ending}{packing}"
     with pa.output_stream(str(source), compression="detect" if packing else None) as sink:
         pa_csv.write_csv(plain, sink, pa_csv.WriteOptions(delimiter=delimiter))
     data = published(source, tmp_path / "out", age=1)
-    assert data.name == f"data.csv{packing}"
+    assert data.name == f"data.{ending}{packing}"
     with pa.input_stream(str(data), compression="detect" if packing else None) as stream:
         first, *others = stream.read().decode("utf-8").splitlines()
     assert first.split(delimiter) == ['"age"', '"town"', '"illness"']

@@ -363,16 +363,17 @@ def far_from_others(column: Profile) -> tuple[str, ...]:
     if column.kind != "numeric" or column.says in ("person", "id", "household", "weight"):
         return ()
     texts = [text_of(value) for value in column.values]
+    far = np.zeros(len(texts), dtype=bool)
     for form in (_BELOW_ZERO, _NINES):
         is_mark = np.array([form.fullmatch(text) is not None for text in texts], dtype=bool)
-        marks, others = column.numbers[is_mark], column.numbers[~is_mark]
+        marks, others = column.numbers[is_mark], column.numbers[~is_mark & ~far]
         if not 0 < len(marks) <= _MOST_MARKS or len(others) < 2 or others.min() < 0:
             continue
-        rows = column.counts[is_mark]
-        several = rows.min() >= _MARK_ROWS and 2 * rows.sum() < column.present
+        fewest, rows = column.counts[is_mark].min(), column.counts[is_mark | far].sum()
+        several = fewest >= _MARK_ROWS and 2 * rows < column.present
         if several and (marks.max() < 0 or marks.min() > 2 * others.max()):
-            return tuple(text for text, mark in zip(texts, is_mark, strict=True) if mark)
-    return ()
+            far |= is_mark
+    return tuple(text for text, mark in zip(texts, far, strict=True) if mark)
 
 
 def _far_numbers(profiles: Sequence[Profile]) -> list[OwnersQuestion]:

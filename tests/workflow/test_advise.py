@@ -386,3 +386,13 @@ def test_people_of_linked_rows_are_left_out_with_all_of_their_rows(people) -> No
         assert advice.suppress is not None
         kept = not any(map(one_value_of_rows, left))
         assert advice.suppress.left.failing == (() if kept else ("distinct-diversity",))
+
+
+def test_rows_published_one_by_one_are_not_coarsened_though_everybody_has_one() -> None:
+    rows = {"who": [0, 1, 2], "age": [1, 2, 3], "ill": ["flu", "gout", "flu"]}
+    schema = sf.Schema(["age"], "ill", person="who", rows="unlinked")
+    release = as_it_stands(sf.read(pa.table(rows), schema))
+    asked = [sf.KAnonymity(2)]
+    advice = advise(release, asked, [judge(criterion, release) for criterion in asked])
+    assert advice.coarsen == ()
+    assert any("rows are published one by one" in reason for reason in advice.silent)

@@ -328,6 +328,8 @@ def _cannot_coarsen(release: Release) -> str:
         return "it does not publish ranges or labels"
     if source is not None and source.table.counts.extra_memberships:
         return "some people are in several groups"
+    if release.several is not None:  # everybody has one row, in a table that may have more
+        return "rows are published one by one"
     if len(release.groups.data) * len(release.regions.columns) > MOST_COUNTS:
         return "the release has too many groups for that; anonymize searches faster"
     return ""

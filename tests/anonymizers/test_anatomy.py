@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
@@ -16,21 +16,9 @@ from sfumato.anonymizers.base import Task
 from sfumato.anonymizers.kernel import draw_values, sizes_of
 from sfumato.release.description import Buckets
 from sfumato.release.release import Release
+from tests.anonymizers.anatomy_tables import bucketize, eligible, table_of
 from tests.examples import few
 from tests.oracles.containing import containing
-
-
-def table_of(rows: list[tuple[int, str, str]], **schema) -> sf.Table:
-    """Rows of (age, zip, disease)."""
-    age, place, disease = (list(column) for column in zip(*rows, strict=True))
-    return sf.read(
-        pa.table({"age": age, "zip": place, "disease": disease}),
-        sf.Schema(quasi=["age", "zip"], sensitive="disease", **schema),
-    )
-
-
-def bucketize(table: sf.Table, l: int, *require: object, seed: int = 0) -> Release:  # noqa: E741
-    return Anatomy(l).run(Task(table, require, seed=seed))  # type: ignore[arg-type]
 
 
 def buckets_of(release: Release) -> list[tuple[list[tuple[int, str]], dict[str, int]]]:
@@ -47,15 +35,6 @@ def buckets_of(release: Release) -> list[tuple[list[tuple[int, str]], dict[str, 
         ]
         found.append((listed, release.groups.counts_of(group)))
     return found
-
-
-@st.composite
-def eligible(draw: st.DrawFn, most: int) -> tuple[list[int], int]:
-    """Sizes of classes, of which none has more than 1 in l of all people."""
-    classes = draw(st.lists(st.integers(0, most), min_size=2, max_size=9))
-    assume(sum(classes) >= 2 * max(classes) > 0)
-    largest = sum(classes) // max(classes)
-    return classes, draw(st.sampled_from([2, largest, draw(st.integers(2, largest))]))
 
 
 @given(eligible(60), st.integers(0, 5))

@@ -194,6 +194,10 @@ def test_repeated(engine: Engine) -> None:
     engine.put("r", pa.table({"a": ["x", "y", "z"], "n": [3, 0, 100_000]}))
     sql = f"SELECT a, CAST(COUNT(*) AS BIGINT) AS m FROM {engine.repeated('r', 'n')} GROUP BY a"
     assert rows(engine, sql) == [("x", 3), ("z", 100_000)]
+    numbered = "CAST(MIN(sfumato_copy) AS BIGINT) AS a, CAST(MAX(sfumato_copy) AS BIGINT) AS b"
+    numbered += ", CAST(COUNT(DISTINCT sfumato_copy) AS BIGINT) AS c"
+    copies = f"SELECT {numbered} FROM {engine.repeated('r', 'n')} WHERE a = 'z'"
+    assert rows(engine, copies) == [(0, 99_999, 100_000)]
 
 
 def test_write(engine: Engine, tmp_path: Path) -> None:

@@ -29,19 +29,21 @@ here somebody who knows the algorithm may learn more than the bag alone tells; t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
 from sfumato.anonymizers.base import Anonymizer, Task, refused
 from sfumato.counts.counts import Attribute, Counts
+from sfumato.counts.stored import StoredCounts
 from sfumato.criteria.base import Criterion, Verdict, judge, parameter
 from sfumato.criteria.k_anonymity import AlphaK
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.numbers import Ints, sums_by, tallied_offsets
 from sfumato.release.build import build_release
 from sfumato.release.description import Buckets
-from sfumato.release.made import Findings, Placement
+from sfumato.release.made import DealtByEngine, Findings, Placement
 from sfumato.release.release import Release
 from sfumato.release.summing import spread
 
@@ -75,13 +77,34 @@ class Anatomy(Anonymizer):
 
     def run(self, task: Task) -> Release:
         task = in_buckets(self.name, task)
-        counts = task.table.counts.in_memory(self.name)
-        (attribute,) = counts.sensitive
+        (attribute,) = task.table.counts.sensitive
         if self.sensitive not in (None, attribute.name):
             raise PolicyError(
                 f"{self.name}: sensitive = {self.sensitive!r} is not the sensitive column; "
                 f"that is {attribute.name!r}"
             )
+        return task.table.counts.either(
+            in_memory=partial(self._run_in_memory, task), stored=partial(self._run_large, task)
+        )
+
+    def _run_large(self, task: Task, stored: StoredCounts) -> Release:
+        """The same on a table larger than memory."""
+        from sfumato.anonymizers.anatomy_large import deal_by_engine
+
+        classes, people = stored.by_value(0), stored.memberships
+        self._check_eligible(stored.sensitive[0], classes, people)
+        release = deal_by_engine(
+            self.name, task.table, stored, self.l, task.seed, AnatomyFindings()
+        )
+        try:
+            return self._checked(release, task, _largest_l(classes, people))
+        except NoSafeRelease:
+            assert isinstance(release.placement, DealtByEngine)
+            stored.engine.drop(release.placement.people)
+            raise
+
+    def _run_in_memory(self, task: Task, counts: Counts) -> Release:
+        (attribute,) = counts.sensitive
         _, value, n = spread(attribute, counts.values[0], np.arange(len(counts)), counts.n)
         classes = sums_by(value, n, len(attribute.domain))
         people = counts.memberships
@@ -150,7 +173,7 @@ def in_buckets(name: str, task: Task) -> Task:
 
     Refused with more or less than one sensitive column: nothing else can be bucketized.
     """
-    counts = task.table.counts.in_memory(name)
+    counts = task.table.counts
     names = [attribute.name for attribute in counts.sensitive]
     if len(names) != 1:
         present = ", ".join(names) or "none"
@@ -169,7 +192,7 @@ def in_buckets(name: str, task: Task) -> Task:
         free = {column: replace(levels, allowed=None) for column, levels in table.levels.items()}
         table = replace(table, levels=free)
     if counts.sensitive[0].sets is not None:
-        table = replace(table, counts=counts.loosened())
+        table = replace(table, counts=counts.in_memory(name).loosened())
     return task if table is task.table else replace(task, table=table)
 
 

@@ -351,7 +351,7 @@ class _Contest:
             _caveat(release),
             cost,
             loss,
-            len(release.groups),
+            release.groups.number(),
             release.suppressed,
             seconds,
             way.anonymizer,

@@ -196,7 +196,10 @@ class Engine(Protocol):
         ...
 
     def repeated(self, relation: str, n: str) -> str:
-        """SQL of a FROM clause: every row of a relation as often as its column `n` says."""
+        """SQL of a FROM clause: every row of a relation as often as its column `n` says.
+
+        Its copies are numbered from 0 (`sfumato_copy`).
+        """
         ...
 
     def label_of(self, table: str, code: str) -> str | None:

@@ -3,7 +3,8 @@
 Four kinds, and nobody else asks which one it is. `Regions` contain their people's values (a
 generalized release). `Centroids` are points near their people. `NoisyCells` are regions whose
 counts are noise. `Buckets` list their people's exact tuples and, apart from them, their sensitive
-values. `Examples` stand for the regions of a release that is larger than memory.
+values. `Examples` stand for the regions of a release that is larger than memory, `StoredBuckets`
+for its buckets.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from sfumato.counts.counts import Counts, rank_rows
+from sfumato.counts.stored import Kinds, StoredCounts
 from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Codes, Floats, Ints, rows_of, sums_by, taken_rows
 from sfumato.release.beside import Beside, Inside
@@ -62,6 +65,11 @@ class Description(ABC):
     @property
     def buckets(self) -> Buckets | None:
         """The lists of exact tuples, where that is what is published."""
+        return None
+
+    @property
+    def listed_people(self) -> list[tuple[Domain, Ints]] | None:
+        """Of buckets: the people by their exact value of each column."""
         return None
 
     def told_apart(self, groups: Groups) -> Groups:
@@ -282,6 +290,13 @@ class Buckets(Description):
     def buckets(self) -> Buckets:
         return self
 
+    @property
+    def listed_people(self) -> list[tuple[Domain, Ints]]:
+        return [
+            (domain, sums_by(codes, self.n, len(domain)))
+            for domain, codes in zip(self.domains, self.codes, strict=True)
+        ]
+
     def require_regions(self) -> Regions:
         raise InputError("a bucketized release publishes exact values, not regions")
 
@@ -340,6 +355,69 @@ class Buckets(Description):
 
     def disjoint(self) -> bool:
         return bool(np.unique(self.codes, axis=1).shape[1] == self.codes.shape[1])
+
+
+@dataclass(frozen=True)
+class StoredBuckets(Description):
+    """Buckets that an engine keeps, of which each here stands for many that count the same.
+
+    They list everybody of a table, `counts`, nobody being suppressed. `ids` are what one bucket of
+    each kind is called.
+    """
+
+    scheme: ClassVar[Scheme] = "bucketized"
+
+    counts: StoredCounts
+    ids: Ints
+
+    @property
+    def columns(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(domain.name for domain in self.counts.quasi)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def describe(self, group: int) -> dict[str, str]:
+        return {GROUP_ID: str(self.ids[group])}
+
+    @cached_property
+    def listed_people(self) -> list[tuple[Domain, Ints]]:
+        return [
+            (domain, self.counts.by_code(column)) for column, domain in enumerate(self.counts.quasi)
+        ]
+
+    def require_regions(self) -> Regions:
+        raise ResourceError(
+            "this needs the exact quasi-identifiers that every bucket lists, and the table is "
+            "larger than memory; raise the memory limit"
+        )
+
+    def take(self, groups: Ints) -> Self:
+        return replace(self, ids=self.ids[groups])
+
+    @cached_property
+    def _tuples(self) -> Kinds:
+        """The distinct tuples, those with equally many people told once."""
+        return replace(self.counts, sensitive=(), labels=None, weighted=False).kinds()
+
+    def told_apart(self, groups: Groups) -> Groups:
+        kinds = self._tuples
+        sizes = sums_by(kinds.of, kinds.counts.n, len(kinds.multiplicity))
+        return Groups.of_sizes(
+            sizes, Beside(multiplicity=kinds.multiplicity, several=groups.several)
+        )
+
+    def describe_apart(self, group: int) -> dict[str, str]:
+        return {
+            domain.name: text_of(domain.values[code])
+            for domain, code in zip(self.counts.quasi, self._tuples.codes[:, group], strict=True)
+        }
+
+    def disjoint(self) -> bool:
+        return False  # people with equal values are dealt into any buckets
+
+    def __repr__(self) -> str:
+        return f"StoredBuckets({', '.join(self.columns)})"
 
 
 def of_scheme(described: Description, scheme: Scheme) -> Description:

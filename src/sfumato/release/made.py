@@ -205,6 +205,20 @@ class StoredPlacement(TablePlacement):
         return self.placed
 
 
+@dataclass(frozen=True)
+class DealtByEngine(StoredPlacement):
+    """People of a table larger than memory who were dealt into buckets one by one.
+
+    `people` is the engine's table of them: g (their bucket's id), q0, q1, ... and s0.
+    """
+
+    def published_values(self, why: str) -> tuple[Ints, Codes, Ints]:
+        raise ResourceError(
+            f"{why} needs the values of all buckets in memory, and the table is larger than "
+            "memory; raise the memory limit"
+        )
+
+
 _CELL = 64  # bytes that the people of a group with one value take
 
 

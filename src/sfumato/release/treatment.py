@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.counts import TableCounts
-from sfumato.numbers import Ints, sums_by
+from sfumato.numbers import Ints
 from sfumato.release.description import Singletons
 from sfumato.release.distribution import NO_VALUE, Had, Share, shares_of
 from sfumato.release.groups import Groups
@@ -184,11 +184,10 @@ class ShownColumn:
 def shown_columns(release: Release) -> tuple[ShownColumn, ...] | None:
     """The cells that are published of quasi-identifiers; None where not all are at hand."""
     described = release.regions
-    if described.buckets is not None:
-        exact = described.buckets
+    if described.listed_people is not None:
         return tuple(
-            ShownColumn(domain.name, Singletons(domain), sums_by(codes, exact.n, len(domain)))
-            for domain, codes in zip(exact.domains, exact.codes, strict=True)
+            ShownColumn(domain.name, Singletons(domain), people)
+            for domain, people in described.listed_people
         )
     regions = described.each_region
     if regions is None:

@@ -63,9 +63,9 @@ class Divergence(Utility):
     )
 
     def cost(self, view: View) -> float:
-        if view.people == 0 or not view.covering or view.bags:
+        if view.people == 0 or not view.covering or view.bags or view.kept_by_engine:
             return float("nan")
-        if not view.counts.fits_memory and not view.exact:
+        if not view.counts.fits_memory:
             return max(0.0, _by_parts(view) / view.people)
         cells = self._cells.of(view.tuples, make=lambda: cells_of(view.tuples))
         return max(0.0, _bits(cells, expected_people(view, cells)) / view.people)

@@ -98,7 +98,7 @@ class QueryError(Utility):
         parameter(self.name, "seed", self.seed, whole=True, least=0)
 
     def cost(self, view: View) -> float:
-        if view.people == 0 or not view.covering:
+        if view.people == 0 or not view.covering or view.kept_by_engine:
             return float("nan")
         work = self.workload(view.counts)
         answers = answer_exact(view, work) if view.exact else answer_spread(view, work)

@@ -238,6 +238,11 @@ class View:
         return not callable(self._regions) and self._regions.exact
 
     @property
+    def kept_by_engine(self) -> bool:
+        """Whether buckets list more people than fit in memory, so that none can be looked at."""
+        return self.exact and not self.counts.fits_memory
+
+    @property
     def points(self) -> bool:
         """Whether groups show a point that their people are near to, and need not have."""
         return not callable(self._regions) and self._regions.centroids
@@ -351,13 +356,24 @@ def view_of(release: Release) -> View:
         first = values[0] if len(values) else np.zeros(len(n), dtype=np.int32)
         return tally(groups, first.astype(np.int64), n, first_width(table.counts))
 
+    sizes = release.groups.published_rows
+    kinds = release.groups.multiplicity
     return View(
         table.counts,
         tuple(table.levels[domain.name] for domain in table.counts.quasi),
         release.regions,
-        release.groups.published_rows,
+        sizes if kinds is None else _summed(sizes, kinds),
         pieces,
         tallied=tallied,
         disjoint=release.disjoint,
         covering=release.regions.contains_people,
+    )
+
+
+def _summed(sizes: Ints, multiplicity: Ints) -> PublishedSums:
+    """Of groups that each stand for so many: nothing but how many there are, and of what size."""
+    none = np.zeros(0, dtype=np.int64)
+    squares = dot((sizes * multiplicity).astype(np.float64), sizes.astype(np.float64))
+    return PublishedSums(
+        int(multiplicity.sum()), int((sizes * multiplicity).sum()), squares, none, ()
     )

@@ -462,7 +462,7 @@ def figures_of(release: Release, report: Report, measures: Sequence[Utility]) ->
         if len(groups) and groups.width
     ]
     return Figures(
-        groups=len(release.groups),
+        groups=release.groups.number(),
         people=release.people,
         suppressed=release.suppressed,
         risks={

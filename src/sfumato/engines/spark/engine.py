@@ -156,7 +156,8 @@ class Spark:
     def repeated(self, relation: str, n: str) -> str:
         # In portions: a list of all copies of a row might not fit in memory.
         portions = f"sequence(0, CAST(({n} - 1) DIV {_AT_ONCE} AS INT))"
-        portion = f"array_repeat(0, CAST(LEAST({_AT_ONCE}, {n} - sfumato_at * {_AT_ONCE}) AS INT))"
+        first = f"CAST(sfumato_at AS BIGINT) * {_AT_ONCE}"
+        portion = f"sequence({first}, LEAST({first} + {_AT_ONCE}, CAST({n} AS BIGINT)) - 1)"
         return (
             f"(SELECT * FROM {relation} "
             f"LATERAL VIEW explode(CASE WHEN {n} > 0 THEN {portions} END) AS sfumato_at "

@@ -19,12 +19,19 @@ import pyarrow as pa
 
 from sfumato.counts.scan import join_codes
 from sfumato.engines.base import Engine, Scratch, named, row_blocks, select
-from sfumato.errors import InputError, ResourceError
+from sfumato.errors import InputError, ResourceError, SchemaError
 from sfumato.numbers import Floats
-from sfumato.release.description import Regions
-from sfumato.release.made import MadeHere
+from sfumato.release.description import GROUP_ID, Regions
+from sfumato.release.made import DealtByEngine, MadeHere
 from sfumato.release.release import Release
-from sfumato.release.write.cells import check_keep, described_order, shown_regions, shown_values
+from sfumato.release.write.cells import (
+    check_keep,
+    described_order,
+    shown_regions,
+    shown_values,
+    typed,
+    used_values,
+)
 from sfumato.release.write.weights import mean_weights
 from sfumato.table import Table
 
@@ -125,6 +132,8 @@ class EngineRows:
 def is_for_engine(release: Release) -> bool:
     """Whether the rows of a release are for its engine to make, not for us in memory."""
     placement = release.placement
+    if isinstance(placement, DealtByEngine):
+        return True
     if placement is None or release.regions.each_region is None:
         return False
     if release.schema.rows == "unlinked":  # such a table is in memory, or was refused
@@ -153,6 +162,20 @@ def made_to_publish(release: Release) -> MadeHere:
                 "only a release that anonymize made can be written or shown row by row; this one "
                 "was read: its rows are in the file that it was read from"
             )
+
+
+@contextlib.contextmanager
+def engine_tables(
+    release: Release, lists: Mapping[str, str] | None = None
+) -> Iterator[dict[str, EngineRows]]:
+    """The tables that are handed out, by name; what they are made of stays there within."""
+    placement = made_to_publish(release).placement
+    if isinstance(placement, DealtByEngine):
+        with Scratch(placement.table.engine) as scratch:
+            yield _bucketized(release, placement, scratch)
+        return
+    with engine_rows(release, lists) as rows:
+        yield {"data": rows}
 
 
 @contextlib.contextmanager
@@ -205,6 +228,82 @@ def engine_rows(release: Release, lists: Mapping[str, str] | None = None) -> Ite
         )
 
 
+def _bucketized(
+    release: Release, placement: DealtByEngine, scratch: Scratch
+) -> dict[str, EngineRows]:
+    """Everybody's exact values with her bucket, and apart from them the buckets' values.
+
+    Both are sorted by the ids of buckets, which say nothing, and by what is listed of each.
+    """
+    declared = release.schema.domains
+    quasi: dict[str, tuple[str, pa.Array]] = {}
+    for place, (domain, people) in enumerate(release.regions.listed_people or ()):
+        if domain.name == GROUP_ID:
+            raise SchemaError(f"column {GROUP_ID!r} has the name of the group ids; rename it")
+        values = typed(used_values(domain, np.flatnonzero(people)), declared.get(domain.name))
+        quasi[domain.name] = f"q{place}", values
+    (attribute,) = placement.table.counts.sensitive
+    used = release.groups_for(attribute.name).indices
+    values = typed(used_values(attribute.domain, used), declared.get(attribute.name))
+    sensitive = {attribute.name: ("s0", values)}
+    count = [("CAST(1 AS BIGINT)", "count")]  # all values of a bucket are distinct
+    return {
+        "quasi": _listed(release, placement, scratch, quasi, []),
+        "sensitive": _listed(release, placement, scratch, sensitive, count),
+    }
+
+
+def _listed(
+    release: Release,
+    placement: DealtByEngine,
+    scratch: Scratch,
+    columns: Mapping[str, tuple[str, pa.Array]],
+    figures: list[tuple[str, str]],
+) -> EngineRows:
+    """A row for everybody: her bucket, what columns show of a code of hers, and figures."""
+    engine, people = scratch.engine, placement.people
+    joins, inside, outside = people, [f"{people}.g"], ["x0"]
+    for place, (code, label) in enumerate(columns.values(), start=1):
+        sorted_column, later, joined = _label(scratch, f"{people}.{code}", label, place)
+        joins += joined
+        inside.append(sorted_column)
+        outside.append(later)
+    order = ", ".join([f"{people}.g", *(f"{people}.{code}" for code, _ in columns.values())])
+    inside = [named(column, f"x{place}") for place, column in enumerate(inside)]
+    ordered = f"({select(inside, joins)} ORDER BY {order}) AS ordered"
+    names = [GROUP_ID, *columns, *(name for _, name in figures)]
+    listed = zip([*outside, *(text for text, _ in figures)], _engine_names(names), strict=True)
+    types = [
+        pa.int64(),
+        *(label.type for _, label in columns.values()),
+        *(pa.int64() for _ in figures),
+    ]
+    return EngineRows(
+        engine=engine,
+        select=select([named(column, name) for column, name in listed], ordered),
+        schema=pa.schema(list(zip(names, types, strict=True))),
+        people=release.people,
+        width=16 + sum(label.nbytes // max(len(label), 1) + 1 for _, label in columns.values()),
+    )
+
+
+def _label(scratch: Scratch, code: str, label: pa.Array, place: int) -> tuple[str, str, str]:
+    """SQL of what stands for a code: the column to sort, what it shows after, and what to join."""
+    if pa.types.is_null(label.type):  # no engine writes a column without a type
+        label = label.cast(pa.int32())
+    numbers = pa.array(np.arange(len(label), dtype=np.int32))
+    label_table = scratch.put("labels", pa.table({"code": numbers, "label": label}))
+    # Sorting codes takes far less than sorting what they stand for.
+    later = scratch.engine.label_of(label_table, f"x{place}")
+    if later is not None:
+        return code, later, ""
+    return (
+        f"{label_table}.label",
+        f"x{place}",
+        f" JOIN {label_table} ON {code} = {label_table}.code",
+    )
+
+
 def _engine_names(names: list[str]) -> list[str]:
     """What an engine may call the columns: engines hold names for equal that differ in case."""
     if len({name.upper().casefold() for name in names}) == len(names):
@@ -239,16 +338,10 @@ def _select(
     for place, (code, label) in enumerate(
         zip([*(f"{groups}.c{c}" for c in range(len(columns))), *sensitive], labels, strict=True)
     ):
-        if pa.types.is_null(label.type):  # no engine writes a column without a type
-            label = label.cast(pa.int32())
-        numbers = pa.array(np.arange(len(label), dtype=np.int32))
-        label_table = scratch.put("labels", pa.table({"code": numbers, "label": label}))
-        # Sorting codes takes far less than sorting what they stand for.
-        later = engine.label_of(label_table, f"x{place}")
-        if later is None:
-            joins += f" JOIN {label_table} ON {code} = {label_table}.code"
-        inside.append(code if later is not None else f"{label_table}.label")
-        outside.append(later or f"x{place}")
+        sorted_column, later, joined = _label(scratch, code, label, place)
+        joins += joined
+        inside.append(sorted_column)
+        outside.append(later)
     weighed = [f"{groups}.w"] if schema.publish_weight == "group" else []
     own = [*kept, *weighed]
     outside += [f"x{place}" for place in range(len(inside), len(inside) + len(own))]

@@ -26,7 +26,7 @@ from sfumato.errors import InputError, SfumatoError, quoted
 from sfumato.numbers import Codes, Ints, exact
 from sfumato.release.made import Randomised
 from sfumato.release.release import Release
-from sfumato.release.write.by_engine import EngineRows, engine_rows, is_for_engine
+from sfumato.release.write.by_engine import EngineRows, engine_tables, is_for_engine
 from sfumato.release.write.cells import check_readable, occurring, used_values
 from sfumato.release.write.publish import tables_of
 from sfumato.schema.domain import Domain, build_domain
@@ -63,8 +63,8 @@ def data_of(
     # An empty text of a list lists nothing, in a CSV file too.
     may_be_empty = (*release.schema.kept, *release.schema.lists)
     if is_for_engine(release):
-        with engine_rows(release, lists) as rows:
-            yield _ByEngine(rows, release, form, may_be_empty)
+        with engine_tables(release, lists) as tables:
+            yield _ByEngine(tables, release, form, may_be_empty)
     else:
         yield _InMemory(release, tables_of(release, seed, lists), form, may_be_empty)
 
@@ -111,70 +111,87 @@ def write_rows(release: Release, rows: pa.Table, folder: Path, form: FileForm) -
 
 class _ByEngine:
     def __init__(
-        self, rows: EngineRows, release: Release, form: FileForm, may_be_empty: Collection[str]
+        self,
+        tables: Mapping[str, EngineRows],
+        release: Release,
+        form: FileForm,
+        may_be_empty: Collection[str],
     ) -> None:
+        people = max(rows.people for rows in tables.values())
         if form.format not in ("csv", "parquet", "arrow"):
             raise InputError(
-                f"the release has {rows.people:,} rows, too many for memory, and .{form.format} is "
+                f"the release has {people:,} rows, too many for memory, and .{form.format} is "
                 "written from there; name another --format: csv or parquet"
             )
-        self._rows, self._may_be_empty = rows, may_be_empty
+        self._tables = {
+            name: (rows, _stored(release, form, rows.schema)) for name, rows in tables.items()
+        }
+        self._may_be_empty = may_be_empty
         self.formula_cells: Counter[str] = Counter()
-        self.columns = _stored(release, form, rows.schema)
+        self.columns = [field for _, columns in self._tables.values() for field in columns]
         self.form = form.published(self.columns, points=release.regions.centroids, scales={})
 
     def write(self, public: Path) -> None:
-        # Beside public/, which nothing of the engine's own shall ever reach.
-        scratch = public.with_name("rows").absolute()
-        scratch.mkdir(mode=0o700)
-        with self._rows.beside():
-            self._rows.engine.write(self._rows.select, scratch)
-        parts = self._parts(scratch)
-        if self.form.format != "parquet":
-            self._write_whole(parts, public / f"data{self.form.ending}")
-        elif len(parts) == 1:
-            self._publish(parts[0], public / "data.parquet")
-        else:
-            (public / PARTS).mkdir()
-            for number, part in enumerate(parts):
-                self._publish(part, public / PARTS / f"part-{number:05}.parquet")
-        shutil.rmtree(scratch)
+        for name, (rows, columns) in self._tables.items():
+            # Beside public/, which nothing of the engine's own shall ever reach.
+            scratch = public.with_name("rows").absolute()
+            scratch.mkdir(mode=0o700)
+            with rows.beside():
+                rows.engine.write(rows.select, scratch)
+            parts = _parts(scratch, rows.people)
+            whole = public / f"{name}{self.form.ending}"
+            if self.form.format != "parquet" or (len(parts) > 1 and name != PARTS):
+                self._write_whole(parts, whole, rows, columns)
+            elif len(parts) == 1:
+                self._publish(parts[0], whole, rows, columns)
+            else:
+                (public / PARTS).mkdir()
+                for number, part in enumerate(parts):
+                    target = public / PARTS / f"part-{number:05}.parquet"
+                    self._publish(part, target, rows, columns)
+            shutil.rmtree(scratch)
 
-    def _parts(self, folder: Path) -> list[Path]:
-        """The files that hold rows, in their order."""
-        parts = sorted(folder.rglob("*.parquet"))
-        sizes = [pq.read_metadata(part).num_rows for part in parts]
-        if not parts or sum(sizes) != self._rows.people:
-            raise SfumatoError(
-                f"the engine wrote {sum(sizes):,} rows for {self._rows.people:,} people; nothing "
-                "was published"
-            )
-        filled = [part for part, size in zip(parts, sizes, strict=True) if size]
-        return filled or parts[:1]
-
-    def _publish(self, part: Path, target: Path) -> None:
+    def _publish(
+        self, part: Path, target: Path, rows: EngineRows, columns: Sequence[pa.Field]
+    ) -> None:
         """A part as it is, or once more where its columns are to have other names or types."""
         with pq.ParquetFile(part) as file:
-            as_wanted = file.schema_arrow.remove_metadata().equals(pa.schema(self.columns))
+            as_wanted = file.schema_arrow.remove_metadata().equals(pa.schema(columns))
         if as_wanted:
             part.rename(target)
         else:
-            self._write_whole([part], target)
+            self._write_whole([part], target, rows, columns)
 
-    def _write_whole(self, parts: list[Path], path: Path) -> None:
+    def _write_whole(
+        self, parts: list[Path], path: Path, rows: EngineRows, columns: Sequence[pa.Field]
+    ) -> None:
         """Parquet files as one file, batch by batch."""
-        write_table(self._batches(parts), path, pa.schema(self.columns), self.form)
+        batches = self._batches(parts, rows, columns)
+        write_table(batches, path, pa.schema(columns), self.form)
 
-    def _batches(self, parts: list[Path]) -> Iterator[pa.Table]:
+    def _batches(
+        self, parts: list[Path], rows: EngineRows, columns: Sequence[pa.Field]
+    ) -> Iterator[pa.Table]:
         for part in parts:
             with pq.ParquetFile(part) as file:
                 for batch in file.iter_batches(_ROWS):
-                    rows = self._rows.typed(pa.Table.from_batches([batch]))
-                    rows = _as_stored(rows, self.columns)
+                    block = _as_stored(rows.typed(pa.Table.from_batches([batch])), columns)
                     if self.form.is_text:
-                        _check_text(rows, self._may_be_empty, self.form)
-                        self.formula_cells += _formula_cells(rows, self.form)
-                    yield rows
+                        _check_text(block, self._may_be_empty, self.form)
+                        self.formula_cells += _formula_cells(block, self.form)
+                    yield block
+
+
+def _parts(folder: Path, people: int) -> list[Path]:
+    """The files that hold rows, in their order."""
+    parts = sorted(folder.rglob("*.parquet"))
+    sizes = [pq.read_metadata(part).num_rows for part in parts]
+    if not parts or sum(sizes) != people:
+        raise SfumatoError(
+            f"the engine wrote {sum(sizes):,} rows for {people:,} people; nothing was published"
+        )
+    filled = [part for part, size in zip(parts, sizes, strict=True) if size]
+    return filled or parts[:1]
 
 
 # Published columns in the types they came in. Types are those that the table's file declares, never

@@ -320,7 +320,7 @@ def _private(release: Release, policy: EvidencePolicy | None) -> dict[str, str]:
         "seed": made.seed,
         **({} if units is None else units.named()),
         "suppressed": release.suppressed,
-        "groups": len(release.groups),
+        "groups": release.groups.number(),
         "source": made.placement.table.source.label,
     }
     if policy is not None and (points := made.findings.points):

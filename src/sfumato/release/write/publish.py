@@ -23,7 +23,7 @@ from sfumato.release.linked import LinkedPlacement, LinkedRows, pseudonym_column
 from sfumato.release.made import Placement, Randomised
 from sfumato.release.noisy import COUNT, NoisyTable
 from sfumato.release.release import Release
-from sfumato.release.write.by_engine import engine_rows, made_to_publish
+from sfumato.release.write.by_engine import engine_tables, made_to_publish
 from sfumato.release.write.cells import (
     described_order,
     rows_of_people,
@@ -63,8 +63,8 @@ def tables_of(
     if isinstance(placement, LinkedPlacement):
         return {"data": _linked(release, placement.linked, made.seed if seed is None else seed)}
     if not isinstance(placement, Placement):
-        with engine_rows(release, lists) as rows:
-            return {"data": rows.fetch()}
+        with engine_tables(release, lists) as tables:
+            return {name: rows.fetch() for name, rows in tables.items()}
     shuffle = np.random.default_rng(made.seed if seed is None else seed)
     if release.regions.buckets is not None:
         return _bucketized(release, release.regions.buckets, placement, shuffle)

@@ -157,7 +157,7 @@ def test_parts_hold_every_group_whole(name: str, most: int) -> None:
     same(joined.compact(), expected)
 
 
-@pytest.mark.parametrize("anonymizer", [sf.Anatomy(2), sf.Microaggregation(2)])
+@pytest.mark.parametrize("anonymizer", [sf.Mondrian(scheme="bucketized"), sf.Microaggregation(2)])
 def test_what_works_in_memory_only_says_so(anonymizer: Any, nothing_fits: None) -> None:
     table = sf.read(pa.table({"age": [1, 2, 3, 4], "ill": list("abab")}), _SCHEMA)
     with pytest.raises(ResourceError, match="in memory"):

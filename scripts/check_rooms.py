@@ -18,6 +18,7 @@ from pathlib import Path
 
 ROOMS = [
     "errors",
+    "version",
     "progress",
     "notebook",
     "numbers",

@@ -24,9 +24,9 @@ __all__ = sorted(_HOME_OF)
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
-        from importlib.metadata import version
+        from sfumato.version import own_version
 
-        return version("sfumato")
+        return own_version()
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'sfumato' has no attribute {name!r}")

@@ -17,18 +17,17 @@ import errno
 import json
 import os
 import re
-import secrets
 import shutil
 import stat
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from sfumato.errors import InputError, ResourceError, name_some
+from sfumato.version import own_version
 
 MARK = ".sfumato.json"  # what makes a folder ours
 SCHEMA = 1  # of the mark
@@ -198,7 +197,7 @@ def new_folder(target: str | Path, *, force: bool = False, kind: str = "release"
             room.new.mkdir()
             yield room.new
             files = sorted(name for name in _entries(room.new) if not (room.new / name).is_dir())
-            mark = {"sfumato": version("sfumato"), "schema": SCHEMA, "kind": kind, "files": files}
+            mark = {"sfumato": own_version(), "schema": SCHEMA, "kind": kind, "files": files}
             (room.new / MARK).write_text(json.dumps(mark, indent=1) + "\n", encoding="utf-8")
             for private in [path for path in room.new.rglob(PRIVATE) if path.is_dir()]:
                 _owner_only(private)
@@ -301,13 +300,13 @@ def _room(target: Path, kind: str) -> Iterator[_Room]:
 def _open_room(target: Path, kind: str) -> tuple[Path, int]:
     """A new room, and the file in it that is locked as long as this run lives."""
     for _ in range(100):
-        folder = target.with_name(f".{target.name[:64]}.part-{secrets.token_hex(8)}")
+        folder = target.with_name(f".{target.name[:64]}.part-{os.urandom(8).hex()}")
         folder.mkdir(mode=0o700)  # fails if there is anything of that name
         with contextlib.suppress(FileNotFoundError):  # another run took it for a leftover
             flags = os.O_CREAT | os.O_EXCL | os.O_RDWR | _NO_FOLLOW
             lock = os.open(folder / _ROOM, flags, 0o600)
             if _lock(lock) is not False and _identity(folder / _ROOM) == _identity(lock):
-                os.write(lock, json.dumps({"sfumato": version("sfumato"), "kind": kind}).encode())
+                os.write(lock, json.dumps({"sfumato": own_version(), "kind": kind}).encode())
                 return folder, lock
             os.close(lock)
     raise ResourceError(f"{target} cannot be written: no folder beside it stays ours")

@@ -38,6 +38,7 @@ from sfumato.cli.show import one_line
 from sfumato.cli.skyline import skyline
 from sfumato.errors import NoSafeRelease, SfumatoError
 from sfumato.files import LeftBehind, moment, standing
+from sfumato.version import own_version
 
 # How a run ends: what happened is told truly, by one line and by the exit code.
 #
@@ -215,9 +216,7 @@ app = typer.Typer(
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
-
-        typer.echo(f"sfumato {version('sfumato')}")
+        typer.echo(f"sfumato {own_version()}")
         raise typer.Exit
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -50,6 +49,7 @@ from sfumato.schema.notation import JSON
 from sfumato.schema.region import text_of
 from sfumato.schema.roles import Schema
 from sfumato.table import MANIFEST, FileStamp, Table, digest, stamps_of
+from sfumato.version import own_version
 
 _MOST_VALUES = 100_000  # of a column, to keep them in private/
 
@@ -250,7 +250,7 @@ def _manifest(
     own = {name: values.public() for name, values in own_values(release).items()}
     blank = release.made.findings.blank_cells if isinstance(release.made, MadeHere) else {}
     content: dict[str, Any] = {
-        "sfumato": version("sfumato"),
+        "sfumato": own_version(),
         "version": VERSION,
         "scheme": release.scheme,
         "people": release.people,

@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import singledispatch
-from importlib.metadata import version
 
 from sfumato.adversaries.base import Attack
 from sfumato.adversaries.composition.attack import IntersectionAttack
@@ -76,6 +75,7 @@ from sfumato.report.sections.usefulness import (
     worth_of,
 )
 from sfumato.utility import is_share
+from sfumato.version import own_version
 
 _LINES = 3  # of each part of the first screen
 _REPLIES: dict[PolicyStatus, str] = {
@@ -294,7 +294,7 @@ def _framed(
 
 def _first_screen(report: Report) -> FirstScreen:
     """What is decided by; what it costs, who made it and of what is the owner's."""
-    version_told = {"Made with": f"Sfumato {version('sfumato')}"}
+    version_told = {"Made with": f"Sfumato {own_version()}"}
     decision = decide(report)
     parts = {"What is promised": _lines(decision.promised, "nothing", "Criteria")}
     parts["What is knowingly left"] = _left(report, decision)
@@ -411,7 +411,7 @@ def _facts(report: Report) -> dict[str, object]:
     counts = ("people", "groups", "suppressed")
     return {
         "schema_version": SCHEMA_VERSION,
-        "made_by": f"sfumato {version('sfumato')}",
+        "made_by": f"sfumato {own_version()}",
         "audience": report.audience,
         "provenance": None if public else report.provenance.to_dict(),
         "holds": report.holds,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from itertools import chain
 from random import Random
 from typing import Any
@@ -19,6 +20,7 @@ from sfumato.adversaries.realistic.priors import SHAPE
 from sfumato.counts.stored import StoredCounts
 from sfumato.criteria.base import Verdict
 from sfumato.errors import ResourceError
+from sfumato.release.description import Examples
 from sfumato.release.release import as_it_stands
 from tests.anonymizers.mondrian_tables import CRITERIA, TABLES, small_table
 from tests.examples import few
@@ -169,10 +171,21 @@ def test_nobody_takes_one_group_of_a_kind_for_all() -> None:
     with pytest.raises(ResourceError):
         sf.relative_threat(large, sensitive="ill")
     register = sf.read(targets, sf.Schema(quasi=["age", "job"]))
-    report = sf.audit(beyond(table, 10_000), [sf.KAnonymity(2)], population=register)
+    # Of a published file nobody knows the other groups' regions; of a table the engine does.
+    assert isinstance(large.regions, Examples)
+    of_file = replace(large, regions=Examples(large.regions.regions), disjoint=False)
+    report = sf.audit(of_file, [sf.KAnonymity(2), sf.KMap(2, register)], population=register)
     assert report.linkage is not None
     assert report.linkage.journalist is None
     assert "larger than memory" in report.linkage.reason
+    assert report.findings[1].verdict.status == "cannot_judge"
+    reports = [
+        sf.audit(subject, [sf.KAnonymity(2)], population=register)
+        for subject in (beyond(table, 10_000), table)
+    ]
+    assert reports[0].linkage is not None
+    assert reports[0].linkage.journalist is not None
+    assert reports[0].threats == reports[1].threats
     assert "describe" not in repr(large.regions)
 
 

@@ -163,7 +163,7 @@ class StoredCounts(TableCounts):
             return
         # Groups are dealt to buckets by a remainder of their key, and never parted.
         buckets = _prime(_BUCKETS * ceil(len(self) / max(self.most, 1)))
-        bucket = f"MOD({self._group_key()}, {buckets})"
+        bucket = f"MOD({self.group_key()}, {buckets})"
         counted = self.engine.fetch(
             select([named(bucket, "b"), "COUNT(*) AS t"], self.name, group=[bucket])
         )
@@ -262,7 +262,7 @@ class StoredCounts(TableCounts):
 
     def kinds(self) -> Kinds:
         """The groups by what they count."""
-        engine, key = self.engine, self._group_key()
+        engine, key = self.engine, self.group_key()
         joins, summed, brought = self._fingerprint()
         grouped = (
             f"SELECT {key} AS k, CAST(SUM(n) AS BIGINT) AS n, {summed}, COUNT(*) AS m "
@@ -307,7 +307,7 @@ class StoredCounts(TableCounts):
             kinds_fetched.column("t").to_numpy().astype(np.int64),
         )
 
-    def _group_key(self) -> str:
+    def group_key(self) -> str:
         """SQL: the codes of a tuple's quasi-identifiers as one number."""
         space = 1
         for domain in self.quasi:

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.base import Asked, Attack, KnownTogether, Threat
+from sfumato.adversaries.locating.people import can_count_register
 from sfumato.adversaries.mechanism import NAME as UNDOES
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.count_rules import CountRule
@@ -187,9 +188,8 @@ class Criterion(ABC):
     def survives_undoing(self) -> bool:
         """Whether a group that holds by published values does so by what is believed of true ones.
 
-        By who undoes what chance did to each value: all that she believes of a group is a mixture,
-        the same for every group, of what it shows. So distances between distributions only shrink
-        and ratios only come nearer to 1; how many values a group shows says nothing.
+        Who undoes what chance did to each value believes a mixture, the same for every group, of
+        what it shows: distances shrink, ratios come nearer to 1; how many it shows says nothing.
         """
         return False
 
@@ -455,12 +455,10 @@ def _unreadable(criterion: Criterion, release: Release) -> Verdict | None:
         )
     if criterion.joint and (lost := lost_together(release)):
         return criterion.unjudged("cannot_judge", lost)
-    if release.groups.multiplicity is not None and not by_counts(criterion):
-        return criterion.unjudged(
-            "cannot_judge",
-            "it needs every group's own description and people, and the table is larger than "
-            "memory; raise the memory limit",
-        )
+    large, register = release.groups.multiplicity is not None, criterion.population_table
+    if large and not (by_counts(criterion) or can_count_register(release, register)):
+        why = "it needs every group's own description and people, and the table is larger than "
+        return criterion.unjudged("cannot_judge", f"{why}memory; raise the memory limit")
     return None
 
 

@@ -34,6 +34,7 @@ from sfumato.adversaries.locating.people import (
     Population,
     PopulationPerGroup,
     check_population,
+    register_groups,
     same_population,
     unknown_population,
 )
@@ -121,6 +122,8 @@ class KMap(GroupCriterion):
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:
         """Where regions overlap, a register rules people out of a group by where else they fit."""
+        if (known := register_groups(release, self.population)) is not None:
+            return self.verdict(known).without_groups()
         if self.population == WEIGHTS or not overlaps_apart(release):
             return self.verdict(groups)
         return _KMapOfOverlap(self.k, self.population, sensitive=self.sensitive).verdict(groups)

@@ -26,6 +26,7 @@ from sfumato.adversaries.locating.people import (
     Population,
     PopulationPerGroup,
     check_population,
+    register_groups,
     same_population,
     unknown_population,
 )
@@ -145,6 +146,12 @@ class DeltaPresence(GroupCriterion):
         return self._of_everybody(verdict, presence(groups, self.population))
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:
+        known = register_groups(release, self.population)
+        if known is None:
+            return self._of_groups(release, groups)
+        return self._of_groups(release, known).without_groups()
+
+    def _of_groups(self, release: Release, groups: Groups) -> Verdict:
         verdict = super().verdict(groups)
         if not isinstance(self.population, Table) or verdict.measured is None:
             return verdict

@@ -105,6 +105,10 @@ class Verdict(Displayed):
     def holds(self) -> bool:
         return self.status == "holds"
 
+    def without_groups(self) -> Verdict:
+        """The same, telling of no group: those that were judged are not the release's own."""
+        return replace(self, worst=(), per_group=None, bounded=None)
+
     def of_all(self, kinds: GroupKinds) -> Verdict:
         """The verdict on all groups, of one that was found of one group of each kind."""
         if self.per_group is None:

@@ -114,6 +114,18 @@ class SeveralGroups:
         return replace(self, person=once[0], group=once[1])
 
 
+@dataclass(frozen=True)
+class CountedRegister:
+    """How many people of a register fit each group, where an engine has counted them already.
+
+    `everybody` are the people of the register, `outside` those who fit no group.
+    """
+
+    people: Ints
+    everybody: int
+    outside: int
+
+
 Protected = tuple[tuple[str, ...], npt.NDArray[np.bool_]]
 
 
@@ -194,7 +206,8 @@ class Beside:
     description, by default its size, and `everyone` all people as one group: the groups do not add
     up to them. Where equal groups are told once, `multiplicity` is how many each stands for. Where
     people's rows are published one by one, `unlinked` are the values of rows and of people.
-    `perturbed` is what was done to the values that are counted.
+    `perturbed` is what was done to the values that are counted. `register`: who of a register fits
+    each group, where regions are not at hand to look them up in.
     """
 
     regions: Regions | None = None
@@ -208,6 +221,7 @@ class Beside:
     multiplicity: Ints | None = None
     unlinked: UnlinkedRows | None = None
     perturbed: Perturbation | None = None
+    register: CountedRegister | None = None
 
     @property
     def altered_by_chance(self) -> bool:

@@ -68,6 +68,11 @@ class Description(ABC):
         return None
 
     @property
+    def stored_tuples(self) -> StoredCounts | None:
+        """The table that an engine keeps, where people are told apart by their tuples in it."""
+        return None
+
+    @property
     def listed_people(self) -> list[tuple[Domain, Ints]] | None:
         """Of buckets: the people by their exact value of each column."""
         return None
@@ -195,10 +200,15 @@ class Examples(Description):
     """The regions of groups of which each stands for many that count the same.
 
     They can be told one by one. They are no `Regions`: nobody may reason from all regions of a
-    release and take these for them.
+    release and take these for them. `counts`: the table whose tuples the groups are, if they are.
     """
 
     regions: Regions
+    counts: StoredCounts | None = None
+
+    @property
+    def stored_tuples(self) -> StoredCounts | None:
+        return self.counts
 
     @property
     def scheme(self) -> Scheme:  # type: ignore[override]
@@ -380,6 +390,10 @@ class StoredBuckets(Description):
     def describe(self, group: int) -> dict[str, str]:
         return {GROUP_ID: str(self.ids[group])}
 
+    @property
+    def stored_tuples(self) -> StoredCounts:
+        return self.counts
+
     @cached_property
     def listed_people(self) -> list[tuple[Domain, Ints]]:
         return [
@@ -423,6 +437,8 @@ class StoredBuckets(Description):
 def of_scheme(described: Description, scheme: Scheme) -> Description:
     """The same regions, which a file or its manifest says are of this scheme."""
     if isinstance(described, Examples):
+        if described.scheme == scheme:
+            return described
         return Examples(_as(REGIONS_OF[scheme], described.regions))
     if described.each_region is None:  # buckets, and signatures: of one scheme each
         return described

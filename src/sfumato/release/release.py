@@ -436,7 +436,7 @@ def kinds_as_they_stand(table: Table, stored: StoredCounts) -> Release:
     return Release(
         table.schema,
         made,
-        Examples(regions),
+        Examples(regions, stored),
         label=table.source.label,
         notes=(*standing_notes(table), *notes),
         several=SeveralGroups(stored.people) if stored.extra_memberships else None,

@@ -31,10 +31,11 @@ from sfumato.adversaries.locating.people import (
     RegionTree,
     Register,
     check_population,
+    register_groups,
     unknown_population,
 )
 from sfumato.numbers import Codes, Floats
-from sfumato.release.beside import Headcount
+from sfumato.release.beside import CountedRegister, Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.table import Table
@@ -63,8 +64,11 @@ class PresenceSeeker:
             return Presence(reason="counts are noisy; the release carries its own guarantee")
         if not len(asked):
             return Presence(reason="there is no group")
-        if asked.multiplicity is not None:
-            return Presence(reason="the file is larger than memory; raise the memory limit")
+        if asked.multiplicity is not None and asked.beside.register is None:
+            known = register_groups(release, self.population)
+            if known is None:
+                return Presence(reason="the file is larger than memory; raise the memory limit")
+            asked = known
         if reason := unknown_population(self.population, asked):
             return Presence(reason=reason)
         return presence(
@@ -113,6 +117,8 @@ def presence(
     groups: Groups, population: Population, suppressed: int = 0, *, overlapping: bool = False
 ) -> Presence:
     """How likely it is of people of a population that they are in these groups."""
+    if groups.beside.register is not None:
+        return _of_tuples(groups, groups.beside.register, suppressed)
     own = groups.own_people
     behind = PopulationPerGroup.behind(groups, population, alone=overlapping)
     per_group = np.minimum(own / behind.people, 1.0)
@@ -165,6 +171,32 @@ def presence(
         among_them,
         overlapping,
         Headcount(shifted, at_most=overlapping),
+        per_group=per_group,
+    )
+
+
+def _of_tuples(groups: Groups, register: CountedRegister, suppressed: int) -> Presence:
+    """The same where people are told apart by their tuples, and equal groups are told once."""
+    own, times = groups.own_people, groups.multiplicity
+    assert times is not None
+    behind = PopulationPerGroup.of(register.people, own, times=times)
+    per_group = np.minimum(own / behind.people, 1.0)
+    in_table, everybody = int(own @ times) + suppressed, register.everybody
+    before = min(in_table / everybody, 1.0) if everybody else 1.0
+    among_them = min(suppressed / register.outside, 1.0) if register.outside else 0.0
+    fitting = register.people * times
+    # Whoever fits no group is one more kind of people of the register.
+    belief = np.append(per_group[fitting > 0], [among_them] * (register.outside > 0))
+    people = np.append(fitting[fitting > 0], [register.outside] * (register.outside > 0))
+    far = moved(np.full(len(belief), before), belief)
+    return Presence(
+        everybody,
+        before,
+        float(per_group.max()),
+        float(belief.min(initial=1.0)),
+        register.outside,
+        among_them,
+        moved=Headcount(int(people[far].sum())),
         per_group=per_group,
     )
 

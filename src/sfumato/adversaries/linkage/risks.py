@@ -39,7 +39,7 @@ from sfumato.adversaries.linkage.uniqueness import (
     choose,
     population_uniqueness,
 )
-from sfumato.adversaries.locating.people import SLACK, PopulationPerGroup, count_behind
+from sfumato.adversaries.locating.people import SLACK, PopulationPerGroup, register_groups
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, expect
 from sfumato.numbers import Bools, Codes, Floats, Ints, fraction
@@ -303,7 +303,10 @@ def linkage(
             "people are told apart by them, whatever their bucket"
         )
     overlapping = population is not None and overlaps_apart(release)
-    candidates, source, reason = _candidates(indistinguishable, population, alone=overlapping)
+    looked_up = indistinguishable
+    if population is not None and times is not None:
+        looked_up = register_groups(release, population) or indistinguishable
+    candidates, source, reason = _candidates(looked_up, population, alone=overlapping)
     if overlapping:
         notes.append(
             "regions overlap: a register tells who fits several groups, and who is in another one "
@@ -330,7 +333,7 @@ def linkage(
         groups,
         limits,
         _risk(indistinguishable, sizes, limits, people),
-        None if candidates is None else _risk(indistinguishable, candidates.people, limits),
+        None if candidates is None else _risk(looked_up, candidates.people, limits),
         source,
         sampling_fraction,
         estimates,
@@ -373,11 +376,9 @@ def _candidates(
 ) -> tuple[PopulationPerGroup | None, Literal["table", "weights"] | None, str]:
     """The people of the population behind each group, where they are from, or why unknown."""
     if population is not None:
-        if groups.multiplicity is not None:
+        if groups.multiplicity is not None and groups.beside.register is None:
             return None, None, "the file is larger than memory; raise the memory limit"
-        assert groups.regions is not None
-        behind = count_behind(groups.regions, population, alone=alone)
-        return PopulationPerGroup.of(behind, groups.own_people, alone=alone), "table", ""
+        return PopulationPerGroup.behind(groups, population, alone=alone), "table", ""
     if groups.population is not None:
         return PopulationPerGroup.of(groups.population, groups.own_people), "weights", ""
     return None, None, ""

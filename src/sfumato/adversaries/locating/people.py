@@ -9,11 +9,15 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from sfumato.adversaries.locating.locate import BoxIndex
 from sfumato.counts.counts import TableCounts, rank_rows
+from sfumato.counts.stored import StoredCounts
+from sfumato.engines.base import Scratch, named, select
 from sfumato.errors import InputError, PolicyError, name_some, quoted
 from sfumato.numbers import Codes, Floats, Ints, rows_of, run_places, sums_by, tallied_offsets
+from sfumato.release.beside import Beside, CountedRegister
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, same_people
@@ -169,7 +173,7 @@ def unknown_population(population: Population, groups: Groups) -> str:
             if known
             else ("the table has no survey weights; name its weight column or give a population")
         )
-    known = groups.regions is not None
+    known = groups.regions is not None or groups.beside.register is not None
     return (
         ""
         if known
@@ -184,10 +188,14 @@ def same_population(population: Population, other: Population) -> bool:
 
 @dataclass(frozen=True)
 class PopulationPerGroup:
-    """People of the population per group, at least as many as the group has, and the shortfalls."""
+    """People of the population per group, at least as many as the group has, and the shortfalls.
+
+    `uncovered` of so many `groups` have fewer behind them than people.
+    """
 
     people: Floats
     uncovered: int
+    groups: int
 
     @classmethod
     def behind(cls, groups: Groups, population: Population, *, alone: bool) -> PopulationPerGroup:
@@ -195,6 +203,8 @@ class PopulationPerGroup:
         if isinstance(population, str):
             assert groups.population is not None
             return cls.of(groups.population, groups.own_people)
+        if (register := groups.beside.register) is not None:
+            return cls.of(register.people, groups.own_people, times=groups.multiplicity)
         assert groups.regions is not None
         if isinstance(population, Table):
             people = count_behind(groups.regions, population, alone=alone)
@@ -204,18 +214,28 @@ class PopulationPerGroup:
 
     @classmethod
     def of(
-        cls, people: npt.NDArray[np.float64 | np.int64], sizes: Ints, *, alone: bool = False
+        cls,
+        people: npt.NDArray[np.float64 | np.int64],
+        sizes: Ints,
+        *,
+        alone: bool = False,
+        times: Ints | None = None,
     ) -> PopulationPerGroup:
-        """`alone`: people who fit another group too are left out, so fewer are no shortfall."""
+        """`alone`: people who fit another group too are left out, so fewer are no shortfall.
+
+        `times`: how many groups each stands for.
+        """
         short = (people < sizes * (1 - SLACK)) & (not alone)
-        return cls(np.maximum(people, sizes).astype(np.float64), int(short.sum()))
+        number = np.ones(len(sizes), dtype=np.int64) if times is None else times
+        behind = np.maximum(people, sizes).astype(np.float64)
+        return cls(behind, int(number[short].sum()), int(number.sum()))
 
     def note(self, source: str) -> str:
         """What must be told of groups with more people than the population has for them."""
         if not self.uncovered:
             return ""
         return (
-            f"{source} does not contain the release: {self.uncovered:,} of {len(self.people):,} "
+            f"{source} does not contain the release: {self.uncovered:,} of {self.groups:,} "
             "groups have more people than it has for them; there the population is taken to be "
             "the group itself, the fewest it can be"
         )
@@ -368,3 +388,61 @@ class _PartsOfValues:
         length = self.offsets[value + 1] - self.offsets[value]
         places = run_places(self.offsets[value], length)
         return np.repeat(tuples, length), np.repeat(at, length), self.parts[places]
+
+
+# Tables larger than memory: the engine counts who of a register has the very tuples.
+
+
+def can_count_register(release: Release, population: Population | None) -> bool:
+    """Whether people are told apart by tuples that an engine keeps, as it can keep a register."""
+    return isinstance(population, Table) and release.regions.stored_tuples is not None
+
+
+def register_groups(release: Release, population: Population) -> Groups | None:
+    """People told apart by their tuples, those as one group who are equally many here and there.
+
+    None where the engine cannot tell.
+    """
+    stored = release.regions.stored_tuples
+    if stored is None or not isinstance(population, Table):
+        return None
+    register = Register.of([domain.name for domain in stored.quasi], population)
+    counted = _counted_together(stored, register)
+    own, behind, times = (
+        counted.column(name).to_numpy().astype(np.int64) for name in ("own", "behind", "times")
+    )
+    outside = register.people - int(behind @ times)
+    known = CountedRegister(behind, register.people, outside)
+    several = release.groups.several
+    return Groups.of_sizes(own, Beside(multiplicity=times, several=several, register=known))
+
+
+def _counted_together(stored: StoredCounts, register: Register) -> pa.Table:
+    """How many tuples are of so many people here, and of so many of the register."""
+    engine, key = stored.engine, stored.group_key()
+    columns = stored.columns[: len(stored.quasi)]
+    codes_of = [
+        np.array([-1 if (code := own.code(value)) is None else code for value in domain.values])
+        for own, domain in zip(stored.quasi, register.domains, strict=True)
+    ]
+
+    def blocks() -> Iterator[pa.Table]:
+        for codes, n in register.parts():
+            moved = np.array([of[row] for of, row in zip(codes_of, codes, strict=True)])
+            fits = (moved >= 0).all(axis=0)
+            named_codes = zip(columns, moved[:, fits].astype(np.int32), strict=True)
+            yield pa.table({**dict(named_codes), "n": n[fits]})
+
+    with Scratch(engine) as scratch:
+        listed = scratch.append("register", blocks())
+        here, there = (
+            f"(SELECT {key} AS k, CAST(SUM(n) AS BIGINT) AS n FROM {name} GROUP BY {key}) AS {side}"
+            for name, side in ((stored.name, "here"), (listed, "there"))
+        )
+        behind = "COALESCE(there.n, CAST(0 AS BIGINT))"
+        counted = select(
+            [named("here.n", "own"), named(behind, "behind"), "CAST(COUNT(*) AS BIGINT) AS times"],
+            f"{here} LEFT JOIN {there} ON here.k = there.k",
+            group=["here.n", behind],
+        )
+        return engine.fetch(counted).sort_by([("own", "ascending"), ("behind", "ascending")])

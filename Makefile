@@ -20,7 +20,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat /dev/null $$($(PYTH
 # Where nothing compiled is kept, every started program compiles all of us again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo docs walkthroughs reference screenshots test test-outside test-all test-deep coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
+.PHONY: help install demo docs walkthroughs reference screenshots test test-outside test-all test-deep spark-versions coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -66,6 +66,18 @@ test-all: install $(VENV)/.collected  ## Run all tests in one go.
 
 test-deep: export SFUMATO_EXAMPLES ?= 600
 test-deep: test-all  ## Run all tests with 75 times as many random examples (long).
+
+PACKAGES := 'import sysconfig; print(sysconfig.get_path("purelib"))'
+# PySpark of each line beside all else that is installed here: an environment's own packages come first. Up to 4.1
+# PySpark leaves sockets open, of which Python warns.
+spark-versions: install  ## Run the tests of Spark on PySpark 4.0, 4.1 and 4.2, too; all others run on the newest (ten minutes).
+	for line in 4.0 4.1 4.2; do \
+	  $(PYTHON) -m venv --clear build/pyspark-$$line; \
+	  { echo $(CURDIR)/src; $(BIN)/python -c $(PACKAGES); } > $$(build/pyspark-$$line/bin/python -c $(PACKAGES))/all_else.pth; \
+	  build/pyspark-$$line/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --no-deps "pyspark==$$line.*"; \
+	  build/pyspark-$$line/bin/python -m pytest -q --outside=only tests/engines \
+	    -W ignore::ResourceWarning -W ignore::pytest.PytestUnraisableExceptionWarning; \
+	done
 
 coverage: install $(VENV)/.collected  ## Which lines the tests run; compiled functions aside.
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -63,6 +63,7 @@ COMPARED = "^[<>≤≥=]+ *([0-9])"  # `<18` stands before `18-24`, `>=65` behin
 PADDED = 18  # digits of a number inside a text that count for its place
 
 
+@lru_cache(maxsize=1 << 16)  # the same few texts are sorted in cell after cell
 def reading_key(text: str) -> tuple[float, str, str]:
     """Sorts texts as people read them: numbers by size and before words, 9th before 10th."""
     number = float(text) if re.fullmatch(DECIMAL[1:-1], text, re.ASCII) else math.inf

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.anonymizers import anatomy_large
 from sfumato.anonymizers.anatomy import Anatomy
 from sfumato.anonymizers.anatomy_large import bucket_kinds
 from sfumato.anonymizers.base import Task
@@ -235,7 +236,7 @@ def test_spark_deals_the_same(spark) -> None:
     assert published(there) == published(dealt(table, 3, seed=3))
 
 
-def test_what_takes_memory_is_refused_in_a_line(tmp_path: Path) -> None:
+def test_what_takes_memory_is_refused_in_a_line() -> None:
     table = table_of(people_of([9, 9, 9, 9]))
     release = dealt(table, 3)
     with pytest.raises(ResourceError, match="larger than memory; raise the memory limit"):
@@ -261,9 +262,34 @@ def test_what_takes_memory_is_refused_in_a_line(tmp_path: Path) -> None:
     counts = replace(protected.counts, protect=(labels, protected.counts.values[0]))  # type: ignore[type-var]
     with pytest.raises(ResourceError, match="what people want protected"):
         dealt(replace(protected, counts=counts), 3)
-    named = sf.read(
-        pa.table({"group_id": [1, 2, 3, 4], "ill": ["a", "b", "a", "b"]}),
-        sf.Schema(quasi=["group_id"], sensitive="ill"),
-    )
-    with pytest.raises(SchemaError, match="has the name of the group ids"):
-        dealt(named, 2).save(tmp_path / "out")
+
+
+@pytest.mark.parametrize("run", [bucketize, dealt])
+@pytest.mark.parametrize("name", ["group_id", "count"])
+@pytest.mark.parametrize("role", ["quasi", "sensitive", "keep", "weight"])
+def test_no_column_has_the_name_of_one_that_is_published_besides(
+    run: Any, name: str, role: str
+) -> None:
+    """Either would be lost: values under the counts, or the ids under values."""
+    columns = {"quasi": "age", "sensitive": "ill", role: name}
+    rows = {named: [1, 2, 3, 4] for named in columns.values()}
+    rows[columns["sensitive"]] = ["a", "b", "a", "b"]
+    roles: dict[str, Any] = {"quasi": [columns["quasi"]], "sensitive": columns["sensitive"]}
+    if role == "keep":
+        roles["keep"] = [name]
+    elif role == "weight":
+        roles |= {"weight": name, "publish_weight": "group"}
+    table = sf.read(pa.table(rows), sf.Schema(**roles))
+    with pytest.raises(SchemaError, match=f"column '{name}' has the name of the column with the"):
+        run(table, 2)
+
+
+def test_a_column_of_many_values_is_dealt_the_same_by_fewer_parts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    table = table_of(people_of([40, 38, 30, 12, 1]))
+    by_parts = published(dealt(table, 3, seed=5))
+    for most, letters in ((1 << 20, 2), (16 * 5, 1), (5, 0), (1, 0)):
+        monkeypatch.setattr(anatomy_large, "_MOST_PARTS", most)
+        assert anatomy_large._letters(5) == letters
+        assert published(dealt(table, 3, seed=5)) == by_parts

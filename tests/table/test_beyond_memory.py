@@ -157,6 +157,21 @@ def test_parts_hold_every_group_whole(name: str, most: int) -> None:
     same(joined.compact(), expected)
 
 
+def test_parts_of_more_combinations_than_a_whole_number_holds() -> None:
+    chance = np.random.default_rng(1)
+    columns = {f"c{place}": chance.permutation(60) for place in range(12)}
+    table = sf.read(
+        pa.table({**columns, "ill": ["x", "y", "z"] * 20}), sf.Schema([*columns], "ill")
+    )
+    expected = table.counts.in_memory("this test")
+    assert 60**12 > 2**63
+    parts = list(beyond(table, 7).counts.parts())
+    assert len(parts) > 1
+    people = [tuple(person) for part in parts for person in part.codes.T.tolist()]
+    assert sorted(people) == sorted(map(tuple, expected.codes.T.tolist()))
+    assert sum(int(part.n.sum()) for part in parts) == 60
+
+
 @pytest.mark.parametrize("anonymizer", [sf.Mondrian(scheme="bucketized"), sf.Microaggregation(2)])
 def test_what_works_in_memory_only_says_so(anonymizer: Any, nothing_fits: None) -> None:
     table = sf.read(pa.table({"age": [1, 2, 3, 4], "ill": list("abab")}), _SCHEMA)

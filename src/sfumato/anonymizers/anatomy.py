@@ -39,11 +39,12 @@ from sfumato.counts.counts import Attribute, Counts
 from sfumato.counts.stored import StoredCounts
 from sfumato.criteria.base import Criterion, Verdict, judge, parameter
 from sfumato.criteria.k_anonymity import AlphaK
-from sfumato.errors import NoSafeRelease, PolicyError
+from sfumato.errors import NoSafeRelease, PolicyError, SchemaError
 from sfumato.numbers import Ints, sums_by, tallied_offsets
 from sfumato.release.build import build_release
-from sfumato.release.description import Buckets
+from sfumato.release.description import GROUP_ID, Buckets
 from sfumato.release.made import DealtByEngine, Findings, Placement
+from sfumato.release.noisy import COUNT
 from sfumato.release.release import Release
 from sfumato.release.summing import spread
 
@@ -171,7 +172,8 @@ class Anatomy(Anonymizer):
 def in_buckets(name: str, task: Task) -> Task:
     """The task of whoever publishes buckets: which values are one person's is not told.
 
-    Refused with more or less than one sensitive column: nothing else can be bucketized.
+    Refused with more or less than one sensitive column: nothing else can be bucketized; and where
+    a column has the name of one that is published besides, for one of the two would be lost.
     """
     counts = task.table.counts
     names = [attribute.name for attribute in counts.sensitive]
@@ -181,6 +183,14 @@ def in_buckets(name: str, task: Task) -> Task:
             f"{name} needs exactly one sensitive column, the table has: {present}; leave "
             "one in that role, or use another anonymizer"
         )
+    schema = task.table.schema
+    weight = [] if schema.publish_weight is None else [schema.weight]
+    for column, holds in ((GROUP_ID, "ids of buckets"), (COUNT, "counts of their values")):
+        if column in (*schema.judged, *schema.kept, *weight):
+            raise SchemaError(
+                f"column {column!r} has the name of the column with the {holds}, which {name} "
+                "publishes besides; rename it"
+            )
     for column, levels in task.table.levels.items():
         if levels.finest:
             raise PolicyError(

@@ -39,7 +39,8 @@ from sfumato.release.summing import group_counts, references
 from sfumato.table import Table
 
 _MOST_BUCKETS = 1 << 31  # two factors below it fit a BIGINT
-_BEGINNING = 2  # letters of a key, which is hexadecimal: 256 parts of each value
+_BEGINNING = 2  # letters of a key, which is hexadecimal: up to 256 parts of each value
+_MOST_PARTS = 1 << 20  # parts of all values, which are counted in memory
 
 
 @dataclass(frozen=True)
@@ -169,7 +170,7 @@ def _dealt(stored: StoredCounts, line: Ints, numbering: _Numbering, seed: int) -
     keyed = select(
         [*quasi, "s0", named(f"md5(concat_ws({text}))", "k")], engine.repeated(tuples, "n")
     )
-    part = f"substr(k, 1, {_BEGINNING})"
+    part = f"substr(k, 1, {_letters(len(line))})"
     counted = engine.fetch(
         select(
             ["s0", named(part, "part"), "CAST(COUNT(*) AS BIGINT) AS n"],
@@ -207,3 +208,11 @@ def _dealt(stored: StoredCounts, line: Ints, numbering: _Numbering, seed: int) -
         columns = [named(f"ranked.{column}", column) for column in (*quasi, "s0")]
         engine.materialize(dealt, select([named(bucket, "g"), *columns], joins), large=True)
     return dealt
+
+
+def _letters(values: int) -> int:
+    """By how many letters of a key people of a value are parted; their order is always the same."""
+    letters = _BEGINNING
+    while letters and values << 4 * letters > _MOST_PARTS:
+        letters -= 1
+    return letters

@@ -163,7 +163,7 @@ class StoredCounts(TableCounts):
             return
         # Groups are dealt to buckets by a remainder of their key, and never parted.
         buckets = _prime(_BUCKETS * ceil(len(self) / max(self.most, 1)))
-        bucket = f"MOD({self.group_key()}, {buckets})"
+        bucket = f"CAST(MOD({self.group_key()}, {buckets}) AS BIGINT)"  # wide keys are decimals
         counted = self.engine.fetch(
             select([named(bucket, "b"), "COUNT(*) AS t"], self.name, group=[bucket])
         )

@@ -171,6 +171,21 @@ def test_a_register_without_a_column_is_refused() -> None:
         Linker(other).attack(as_it_stands(beyond(table, MOST)))
 
 
+def test_whoever_fits_no_group_may_be_surest_to_be_in_it() -> None:
+    """Where as many are suppressed as fit no group, though groups hide their own well."""
+    table = sf.read(
+        pa.table({"age": [20, 20, 30, 30], "ill": list("abab")}), sf.Schema(["age"], "ill")
+    )
+    register = sf.read(pa.table({"age": [*[20] * 6, *[30] * 5, 90, 91]}), sf.Schema(["age"]))
+    ours, theirs = (
+        PresenceSeeker(register).attack(replace(as_it_stands(given), suppressed=2))
+        for given in (beyond(table, MOST), table)
+    )
+    assert max(ours.per_group) == 2 / 5
+    assert (ours.highest, ours.outside, ours.suppressed) == (1.0, 2, 1.0)
+    assert ours.threats() == theirs.threats()
+
+
 def test_a_register_of_others_alone_hides_nobody() -> None:
     table = people()
     others = {"age": [90, 91, 92], "sex": ["F", "M", "M"]}

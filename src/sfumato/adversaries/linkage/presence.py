@@ -192,7 +192,7 @@ def _of_tuples(groups: Groups, register: CountedRegister, suppressed: int) -> Pr
     return Presence(
         everybody,
         before,
-        float(per_group.max()),
+        max(float(per_group.max()), float(belief.max(initial=0.0))),
         float(belief.min(initial=1.0)),
         register.outside,
         among_them,

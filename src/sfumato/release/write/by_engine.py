@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from sfumato.counts.scan import join_codes
 from sfumato.engines.base import Engine, Scratch, named, row_blocks, select
-from sfumato.errors import InputError, ResourceError, SchemaError
+from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Floats
 from sfumato.release.description import GROUP_ID, Regions
 from sfumato.release.made import DealtByEngine, MadeHere
@@ -238,8 +238,6 @@ def _bucketized(
     declared = release.schema.domains
     quasi: dict[str, tuple[str, pa.Array]] = {}
     for place, (domain, people) in enumerate(release.regions.listed_people or ()):
-        if domain.name == GROUP_ID:
-            raise SchemaError(f"column {GROUP_ID!r} has the name of the group ids; rename it")
         values = typed(used_values(domain, np.flatnonzero(people)), declared.get(domain.name))
         quasi[domain.name] = f"q{place}", values
     (attribute,) = placement.table.counts.sensitive

@@ -201,8 +201,6 @@ def _bucketized(
     order = _shuffled([*_ranks(kept), *exact, number[people.groups]], shuffle)
     quasi: dict[str, Any] = {GROUP_ID: pa.array(number[people.groups[order]])}
     for domain, codes in zip(members.domains, placement.counts.codes, strict=True):
-        if domain.name == GROUP_ID:
-            raise SchemaError(f"column {GROUP_ID!r} has the name of the group ids; rename it")
         own = codes[people.tuples[order]]
         values = typed(used_values(domain, own), declared.get(domain.name))
         quasi[domain.name] = values.take(pa.array(own))

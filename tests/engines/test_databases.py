@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 from pathlib import Path
 
+import duckdb
 import pyarrow as pa
+import pytest
 
+from sfumato.engines import duckdb as engine_module
 from sfumato.engines.duckdb import DuckDB
 from sfumato.engines.reading import Reading
 
@@ -81,3 +85,31 @@ def test_one_that_has_spilled_is_not_taken_again() -> None:
     later = DuckDB()
     assert Path(setting(later, "temp_directory")).is_dir()
     assert setting(later, "memory_limit") != "38.1 MiB"
+
+
+class Interrupted:
+    """A database that is interrupted while it is being cleared, as DuckDB tells it."""
+
+    def __init__(self, told: BaseException) -> None:
+        self.told, self.closed = told, False
+
+    def execute(self, sql: str) -> None:
+        raise self.told
+
+    def close(self) -> None:
+        self.closed = True
+
+
+@pytest.mark.parametrize("told", [RuntimeError("Query interrupted"), KeyboardInterrupt()])
+def test_nothing_is_left_by_whoever_interrupts_the_clearing(
+    tmp_path: Path, told: BaseException
+) -> None:
+    folder = tmp_path / "spill"
+    folder.mkdir()
+    (folder / "kept.duckdb").write_text("somebody's data")
+    database, connection = Interrupted(told), duckdb.connect()
+    raises = pytest.raises(KeyboardInterrupt)
+    with raises if isinstance(told, KeyboardInterrupt) else contextlib.nullcontext():
+        engine_module._clear(database, connection, folder, None, reuse=True)
+        assert database.closed  # and serves no other table
+    assert not folder.exists()

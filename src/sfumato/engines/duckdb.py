@@ -450,15 +450,17 @@ def _clear(
     *,
     reuse: bool,
 ) -> None:
-    """Nothing of anybody's data stays behind."""
-    connection.close()
+    """Nothing of anybody's data stays behind, whenever somebody interrupts."""
     try:
-        database.execute("DETACH work")
-        database.execute("DETACH DATABASE IF EXISTS kept")
-    except duckdb.Error:
-        reuse = False
-    if reuse and len(_idle) < _IDLE_AT_MOST:
-        _idle.append(((os.getpid(), threads), database))
-    else:
-        database.close()
-    shutil.rmtree(spill, ignore_errors=True)
+        try:
+            connection.close()
+            database.execute("DETACH work")
+            database.execute("DETACH DATABASE IF EXISTS kept")
+        except (duckdb.Error, RuntimeError):  # interrupted, it raises the latter
+            reuse = False
+        if reuse and len(_idle) < _IDLE_AT_MOST:
+            _idle.append(((os.getpid(), threads), database))
+        else:
+            database.close()
+    finally:
+        shutil.rmtree(spill, ignore_errors=True)

@@ -16,7 +16,7 @@ from sfumato.criteria.k_anonymity import AlphaK, KAnonymity
 from sfumato.errors import InputError
 from sfumato.perturbation.functions import Rounding
 from sfumato.release import sparse as module
-from sfumato.release.beside import Beside, Inside, SeveralGroups
+from sfumato.release.beside import Beside, CountedRegister, Inside, SeveralGroups
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
@@ -299,6 +299,7 @@ def test_every_way_to_other_groups_keeps_every_field_that_is_known() -> None:
         multiplicity=np.array([1, 1]),
         unlinked=UnlinkedRows(one),
         perturbed=Rounding(5.0),
+        register=CountedRegister(np.array([4, 2]), 9, 3),
     )
     assert all(getattr(beside, field.name) is not None for field in fields(Beside))
     known = one.with_beside(beside)
@@ -312,6 +313,15 @@ def test_every_way_to_other_groups_keeps_every_field_that_is_known() -> None:
     together = one.with_beside(replace(beside, multiplicity=None)).merge(np.array([0, 0]), 1)
     lost = [f.name for f in fields(Beside) if getattr(together.beside, f.name) is None]
     assert lost == ["regions", "multiplicity"]
+
+
+def test_who_fits_a_group_that_is_left_out_fits_none() -> None:
+    register = CountedRegister(np.array([4, 2, 1]), 20, 5)
+    kept = register.take(np.array([2, 0]), np.array([2, 3, 1]))
+    assert (kept.people.tolist(), kept.everybody, kept.outside) == ([1, 4], 20, 5 + 3 * 2)
+    assert register.take(np.array([1]), None).outside == 5 + 4 + 1
+    merged = register.merge(np.array([0, 1, 0]), 2)
+    assert (merged.people.tolist(), merged.everybody, merged.outside) == ([5, 2], 20, 5)
 
 
 def two_regions() -> Regions:

@@ -125,6 +125,17 @@ class CountedRegister:
     everybody: int
     outside: int
 
+    def take(self, kept: Ints, multiplicity: Ints | None) -> CountedRegister:
+        """Of some groups: who fits none but others fits none of these."""
+        times = np.ones(len(self.people), dtype=np.int64) if multiplicity is None else multiplicity
+        people = self.people[kept]
+        elsewhere = int(self.people @ times) - int(people @ times[kept])
+        return CountedRegister(people, self.everybody, self.outside + elsewhere)
+
+    def merge(self, number: Ints, total: int) -> CountedRegister:
+        """Of groups put together: nobody fits two of them."""
+        return CountedRegister(sums_by(number, self.people, total), self.everybody, self.outside)
+
 
 Protected = tuple[tuple[str, ...], npt.NDArray[np.bool_]]
 
@@ -243,6 +254,7 @@ class Beside:
             multiplicity=None if self.multiplicity is None else self.multiplicity[kept],
             unlinked=None if self.unlinked is None else self.unlinked.take(kept),
             perturbed=self.perturbed,
+            register=None if self.register is None else self.register.take(kept, self.multiplicity),
         )
 
     def merge(self, number: Ints, total: int) -> Beside:
@@ -268,4 +280,5 @@ class Beside:
             several=None if self.several is None else self.several.merge(number),
             unlinked=None if self.unlinked is None else self.unlinked.merge(number, total),
             perturbed=self.perturbed,
+            register=None if self.register is None else self.register.merge(number, total),
         )

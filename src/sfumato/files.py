@@ -12,7 +12,6 @@ leaves old or new, whole, and at most its room, which the next run clears away.
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import errno
 import json
 import os
@@ -373,24 +372,25 @@ _CANNOT = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM)
 @cache
 def _renameat2() -> Any:
     """Linux's rename that can refuse to replace, or exchange; None where there is none."""
+    import ctypes  # most runs write nothing
+
     try:
         function = ctypes.CDLL(None, use_errno=True).renameat2
     except (OSError, AttributeError, TypeError):
         return None
     path, number = ctypes.c_char_p, ctypes.c_int
     function.argtypes = [number, path, number, path, ctypes.c_uint]
-    return function
+    return function, ctypes.get_errno
 
 
 def _rename(source: Path, target: Path, flag: int) -> bool:
     """Rename by one of the flags; False if the system cannot."""
-    call = _renameat2()
-    if call is None:
+    if (there := _renameat2()) is None:
         return False
-    if call(_AT_CWD, os.fsencode(source), _AT_CWD, os.fsencode(target), flag) == 0:
+    rename, last_error = there
+    if rename(_AT_CWD, os.fsencode(source), _AT_CWD, os.fsencode(target), flag) == 0:
         return True
-    number = ctypes.get_errno()
-    if number in _CANNOT:
+    if (number := last_error()) in _CANNOT:
         return False
     raise OSError(number, os.strerror(number), str(source), None, str(target))
 

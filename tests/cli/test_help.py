@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from subprocess import CompletedProcess
+from typing import Any
 
 import pyarrow.csv as pa_csv
 import pytest
@@ -94,18 +95,18 @@ UNENDING = "serve"  # until Ctrl-C; tests/web opens it
 def examples() -> dict[str, list[str]]:
     """What the help of each command gives as an example, those first that others build on."""
 
-    def commands(group: typer.Typer, above: str = "") -> Iterator[tuple[str, object]]:
-        for one in group.registered_commands:
-            yield f"{above}{one.name or one.callback.__name__}", one.callback
-        for inner in group.registered_groups:
-            assert inner.typer_instance is not None
-            yield from commands(inner.typer_instance, f"{inner.typer_instance.info.name} ")
+    def commands(group: Any, above: str = "") -> Iterator[tuple[str, str]]:
+        for name, inner in group.commands.items():
+            if hasattr(inner, "commands"):
+                yield from commands(inner, f"{above}{name} ")
+            else:
+                yield f"{above}{name}", inner.help
 
     found = {}
-    for name, command in commands(app):
+    for name, in_words in commands(typer.main.get_command(app)):
         if name == UNENDING:
             continue
-        (example,) = re.findall(r"Example: sfumato (.*)", str(command.__doc__))
+        (example,) = re.findall(r"Example: sfumato (.*)", in_words)
         assert example.startswith(name)
         found[name] = example.split()
     order = dict.fromkeys((*FIRST, *(name for name in found if name != LAST), LAST))

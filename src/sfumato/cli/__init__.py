@@ -20,3 +20,4 @@ EXIT_OF = {
     "violated": Exit.VIOLATED,
     "could_not_judge": Exit.COULD_NOT_JUDGE,
 }
+OWN_PROCESS: list[bool] = []  # filled where nobody else's code runs in the process

@@ -29,6 +29,9 @@ class ListsAnonymizers(TyperCommand):
             )
 
 
+SHAPE = ListsAnonymizers
+
+
 @reads(*OF_TABLES)
 def anonymize(
     data: Annotated[Path, typer.Argument(help="The table: CSV, Parquet, Excel, SPSS, ...")],

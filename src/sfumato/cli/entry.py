@@ -6,7 +6,7 @@ import contextlib
 import os
 import signal
 
-from sfumato.cli import Exit
+from sfumato.cli import OWN_PROCESS, Exit
 
 SIGNALS = [
     number
@@ -34,7 +34,6 @@ def run() -> None:
     for number in heeded():
         signal.signal(number, leave)
     from sfumato.cli.main import run as program
-    from sfumato.cli.options import OWN_PROCESS
 
     OWN_PROCESS.append(True)
     begun = True

@@ -13,29 +13,18 @@ import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, TextIO
+from typing import Annotated, Any, TextIO, cast
 
 import typer
+from typer.core import TyperGroup
 
 from sfumato.cli import Exit
-from sfumato.cli.anonymize import ListsAnonymizers, anonymize
-from sfumato.cli.attack import attack
-from sfumato.cli.audit import audit
-from sfumato.cli.characterize import characterize
-from sfumato.cli.compare import compare
-from sfumato.cli.demo import demo
 from sfumato.cli.entry import heeded
-from sfumato.cli.hierarchy import hierarchy
-from sfumato.cli.init import init
-from sfumato.cli.ledger import ledger
-from sfumato.cli.price import price
-from sfumato.cli.reproduce import reproduce
-from sfumato.cli.serve import serve
 from sfumato.cli.show import one_line
-from sfumato.cli.skyline import skyline
 from sfumato.errors import NoSafeRelease, SfumatoError
 from sfumato.files import LeftBehind, moment, standing
 from sfumato.version import own_version
@@ -203,8 +192,70 @@ def _handle_of(stream: TextIO) -> int | None:
         return None  # not a file: somebody catches what is printed
 
 
+# What the list of commands says of each; a command is the function, or the group of them, that its
+# module names as itself.
+COMMANDS = {
+    "anonymize": "Make the most useful release the policy allows.",
+    "audit": "Judge a table or a release, made by any tool, by a policy.",
+    "characterize": "Measure what combinations of columns tell.",
+    "compare": "Anonymize in many ways: risk beside utility.",
+    "demo": "The whole journey on synthetic people.",
+    "hierarchy": "Propose a hierarchy of a column.",
+    "init": "Draft a policy from the data, with reasons.",
+    "price": "Tell what each promise and column costs.",
+    "reproduce": "Run the papers' experiments.",
+    "serve": "Open the workbench, a local page.",
+    "skyline": "Find what somebody may know without harm.",
+    "attack": "Attack releases as adversaries would.",
+    "ledger": "Keep what was released, judge all together.",
+}
+
+
+class _Loading(Mapping[str, Any]):
+    """Commands by their names, each put together when it is asked for: no run waits for another's.
+
+    To import all of them and to read their options takes as long as a small audit.
+    """
+
+    def __init__(self) -> None:
+        self._loaded: dict[str, Any] = {}
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(COMMANDS)
+
+    def __len__(self) -> int:
+        return len(COMMANDS)
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            in_words = COMMANDS[name]
+            room = import_module(f"sfumato.cli.{name}")
+            alone = typer.Typer(rich_markup_mode=None)
+            alone.callback()(main)  # a group, also where it has one command
+            if isinstance(command := getattr(room, name), typer.Typer):
+                alone.add_typer(command, short_help=in_words)
+            else:
+                shape = getattr(room, "SHAPE", None)
+                alone.command(cls=shape, short_help=in_words)(command)
+            self._loaded[name] = typer.main.get_group(alone).commands[name]
+        return self._loaded[name]
+
+
+class _Commands(TyperGroup):
+    """The program's commands; a list of them loads none."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = cast("MutableMapping[str, Any]", _Loading())
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
 app = typer.Typer(
     name="sfumato",
+    cls=_Commands,
     help="Publish microdata that stands up to realistic adversaries.",
     epilog="Start with: sfumato demo --out demo",
     no_args_is_help=True,
@@ -229,22 +280,6 @@ def main(
     """Publish microdata that stands up to realistic adversaries."""
 
 
-# What the list of commands says of each, where its first sentence is too long for a line there.
-app.command(cls=ListsAnonymizers)(anonymize)
-app.command()(audit)
-app.command(short_help="Measure what combinations of columns tell.")(characterize)
-app.command(short_help="Anonymize in many ways: risk beside utility.")(compare)
-app.command(short_help="The whole journey on synthetic people.")(demo)
-app.command(short_help="Propose a hierarchy of a column.")(hierarchy)
-app.command(short_help="Draft a policy from the data, with reasons.")(init)
-app.command(short_help="Tell what each promise and column costs.")(price)
-app.command(short_help="Run the papers' experiments.")(reproduce)
-app.command(short_help="Open the workbench, a local page.")(serve)
-app.command(short_help="Find what somebody may know without harm.")(skyline)
-app.add_typer(attack, short_help="Attack releases as adversaries would.")
-app.add_typer(ledger, short_help="Keep what was released, judge all together.")
-
-
 def run() -> None:
     """The program's entry: our errors in one line, nobody's data in a traceback."""
     try:
@@ -256,7 +291,7 @@ def run() -> None:
 
 @cache
 def _parser() -> Any:
-    """The commands with their options; to put them together takes as long as a small audit."""
+    """What reads the words of a call."""
     return typer.main.get_command(app)
 
 

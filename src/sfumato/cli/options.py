@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from sfumato.cli import OWN_PROCESS
 from sfumato.engines.reading import OptionSubject, Reading, by_column, options_about
 
 if TYPE_CHECKING:
@@ -187,9 +188,6 @@ def reads(*subjects: OptionSubject, but: str = "") -> Callable[[Command], Comman
         return run
 
     return with_options
-
-
-OWN_PROCESS: list[bool] = []  # filled where nobody else's code runs in the process
 
 
 class _NoPandas:

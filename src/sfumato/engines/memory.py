@@ -5,8 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import tempfile
-from fractions import Fraction
 from pathlib import Path
 
 from sfumato.errors import InputError, ResourceError, quoted
@@ -22,6 +20,8 @@ _SHARE = 0.8  # of the machine's memory, where no limit is given
 
 def in_bytes(memory: str) -> int:
     """A size as written by people: 512MB, 2GB, 2g, 1.5 GiB."""
+    from fractions import Fraction  # loaded where there is something to compute, as below
+
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([KMGT])(i?)B?", memory.strip(), re.IGNORECASE)
     size = 0
     if match is not None:
@@ -48,6 +48,8 @@ def check_spill(folder: Path) -> None:
     """Refuse a folder that cannot take what does not fit in memory."""
     if not folder.is_dir():
         raise InputError(f"spill: {folder} is not a folder; give one that is there")
+    import tempfile
+
     try:
         with tempfile.TemporaryFile(dir=folder) as trial:
             trial.write(b"sfumato")
@@ -57,6 +59,8 @@ def check_spill(folder: Path) -> None:
 
 def own_folder(home: Path) -> Path:
     """A new folder that nobody else can read: what spills is people's data."""
+    import tempfile
+
     try:
         return Path(tempfile.mkdtemp(prefix=f"sfumato-{os.getpid()}-", dir=home))
     except OSError:

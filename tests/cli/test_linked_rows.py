@@ -51,15 +51,15 @@ def test_a_bound_on_households_in_a_policy(folder: Path) -> None:
     assert verdicts["household-risk"]["measured"] == 1
 
 
-@pytest.mark.parametrize("linked", [False, True])
-def test_households_of_a_release_are_judged_from_its_folder(folder: Path, linked: bool) -> None:
+@pytest.mark.parametrize("rows", ["gathered", "linked", "unlinked"])
+def test_households_of_a_release_are_judged_from_its_folder(folder: Path, rows: str) -> None:
     bounds = re.findall(r"```toml\n(.*?)```", PAGE[PAGE.index("## Households") :], re.DOTALL)[0]
     policy = (folder / "policy.toml").read_text().replace('"age", "ward"', '"age"')
-    shown = 'rows = "linked"\nknows = "all"' if linked else ""
+    shown = "" if rows == "gathered" else f'rows = "{rows}"\nknows = "all"'
     policy = policy.replace('rows = "linked"\nknows = "all"', f'household = "home"\n{shown}')
     (folder / "policy.toml").write_text(policy + bounds.replace("0.3", "0.4"))
     people = [f"{n},{n % 37},{n // 2},{'flu' if n % 3 else 'gout'}\n" for n in range(60)]
-    visits = people + (people[::2] if linked else [])
+    visits = people + (people[::2] if shown else [])
     (folder / "visits.csv").write_text("patient,age,home,ill\n" + "".join(visits))
     asked = ("--policy", folder / "policy.toml")
     made = sfumato("anonymize", folder / "visits.csv", *asked, "--out", folder / "release")
@@ -86,7 +86,8 @@ def test_households_of_a_release_are_judged_from_its_folder(folder: Path, linked
     shutil.copytree(folder / "release/public", folder / "public")
     exit_code, (statuses, threats) = judged(folder / "public")
     assert (exit_code, threats) == (3, [])
-    assert [status for _, status, _ in statuses] == ["holds"] * 2 + ["cannot_judge"] * 2
+    of_people = ["cannot_judge" if rows == "unlinked" else "holds"] * 2
+    assert [status for _, status, _ in statuses] == [*of_people, "cannot_judge", "cannot_judge"]
     kept = folder / "release/private/households.parquet"
     kept.write_bytes(kept.read_bytes() + b" ")
     refused = sfumato("audit", folder / "release", *asked)

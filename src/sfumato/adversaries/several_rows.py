@@ -36,7 +36,7 @@ from sfumato.adversaries.base import (
 from sfumato.counts.counts import Sets
 from sfumato.counts.value_sets import code_sets
 from sfumato.errors import InputError, quoted
-from sfumato.numbers import Bools, Floats, Ints, offsets_of, rows_of, taken_rows
+from sfumato.numbers import Bools, Floats, Ints, offsets_of, rows_of
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -99,31 +99,12 @@ class KnownParts:
         return worst_by_group
 
 
-@dataclass(frozen=True)
-class OwnedRows:
-    """Row i is published in group `group[i]` and is one of `person[i]`."""
-
-    person: Ints
-    group: Ints
-
-
-def owned_rows(release: Release) -> OwnedRows | None:
-    """Whose row lies in which group; None where nobody knows whose rows they are."""
+def known_parts(release: Release, knows: Knows) -> KnownParts | None:
+    """What she may know of the people of a release; None where nobody knows whose rows they are."""
     source = release.counted_from
     if source is None:
         return None
-    placed = source.in_memory("telling whose rows are where")
-    counts = placed.counts
-    if counts.owner is None:
-        return None
-    kept = placed.groups >= 0
-    person = counts.owner[taken_rows(offsets_of(counts.n), placed.tuples[kept])[1]]
-    return OwnedRows(person.astype(np.int64), np.repeat(placed.groups[kept], placed.n[kept]))
-
-
-def known_parts(release: Release, knows: Knows) -> KnownParts | None:
-    """What she may know of the people of a release; None where nobody knows whose rows they are."""
-    rows = owned_rows(release)
+    rows = source.in_memory("telling whose rows are where").owned_rows
     if rows is None:
         return None
     person, group = rows.person, rows.group

@@ -15,8 +15,9 @@ import numpy.typing as npt
 
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.counts.households import Members
+from sfumato.counts.value_sets import code_sets
 from sfumato.errors import InputError
-from sfumato.numbers import Bools, Floats, Ints, rows_of, sums_by, taken_rows
+from sfumato.numbers import Bools, Floats, Ints, rows_of, sums_by, taken_rows, tallied_offsets
 
 if TYPE_CHECKING:
     from sfumato.perturbation.base import Perturbation
@@ -169,12 +170,20 @@ class Inside:
 
 
 @dataclass(frozen=True)
+class OwnedRows:
+    """Row i is published in group `group[i]` and is one of `person[i]`: private."""
+
+    person: Ints
+    group: Ints
+
+
+@dataclass(frozen=True)
 class PlacedMembers:
     """Who lives together, and in which groups they are: private.
 
     `person[i]` is of kind `kind[i]`: people of one kind have equal quasi-identifiers, or publish
-    equal rows. Of kind `placed[j]` group `group[j]` has `n[j]` people. `household` is that of each
-    person.
+    equal rows. Of kind `placed[j]` group `group[j]` has `n[j]` people; where rows are published one
+    by one, as many rows of each of them. `household` is that of each person.
     """
 
     person: Ints
@@ -193,6 +202,17 @@ class PlacedMembers:
         kind, placed = np.split(number.astype(np.int64), [members.codes.shape[1]])
         groups = rows_of(inside.indptr)
         return cls(members.person, kind, members.household, placed, groups, inside.n)
+
+    @classmethod
+    def of_rows(cls, rows: OwnedRows, household: Ints) -> PlacedMembers:
+        """Members of households, by the groups of all rows of each."""
+        person, nth_person = np.unique(rows.person, return_inverse=True)
+        order = np.argsort(nth_person, kind="stable")
+        offsets = tallied_offsets(nth_person, len(person))
+        kind, kinds = code_sets(offsets, rows.group[order].astype(np.int32), repeated=True)
+        group = kinds.members.astype(np.int64)
+        placed, n = rows_of(kinds.offsets), np.ones(len(group), dtype=np.int64)
+        return cls(person, kind.astype(np.int64), household, placed, group, n)
 
     @property
     def kinds(self) -> int:

@@ -6,12 +6,17 @@ equal quasi-identifiers are numbers in an order drawn by chance, beside what is 
 nobody's name, no household's and no value that is not published is kept. It counts only for the
 very files it was written with, whose hashes it holds, and only if it has as many people in every
 group as they show.
+
+Of rows published one by one it holds how many rows of each person lie in which groups. Her number
+is not the one beside her rows in private/: nobody but by those groups is found there, and people
+whose rows lie in the same groups, who are at the same risk, are told apart by nothing.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +25,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sfumato.errors import InputError
-from sfumato.numbers import Ints, rows_of, sums_by, taken_rows
-from sfumato.release.beside import PlacedMembers
+from sfumato.numbers import Ints, rows_of, sums_by, taken_rows, tallied_offsets
+from sfumato.release.beside import OwnedRows, PlacedMembers
 from sfumato.release.description import Regions
 from sfumato.release.made import MadeHere, Placement, ReadFrom
 from sfumato.release.people_file import opened_evidence
@@ -32,7 +37,8 @@ from sfumato.schema.region import text_of
 
 HOUSEHOLDS = "households.parquet"
 _HEAD = b"sfumato households"
-_NUMBERS = ("person", "household", "kind", "people")
+_NUMBERS = ("person", "household", "kind")
+_PEOPLE, _ROWS = "people", "rows"  # of a kind in a group; of a person there
 _CELLS = "shown"
 
 
@@ -45,6 +51,8 @@ def placed_members(release: Release) -> PlacedMembers | None:
     if not isinstance(placed, Placement) or placed.table.households is None:
         return None
     members = placed.table.households
+    if (rows := _owned_rows(release)) is not None:
+        return PlacedMembers.of_rows(rows, members.household)
     if not isinstance(release.regions, Signatures):
         return PlacedMembers.of(members, placed.inside(len(release.groups)))
     published = np.flatnonzero(placed.groups >= 0)
@@ -60,14 +68,17 @@ def placed_members(release: Release) -> PlacedMembers | None:
     )
 
 
+def _owned_rows(release: Release) -> OwnedRows | None:
+    placed = release.counted_from
+    return placed.owned_rows if isinstance(placed, Placement) else None
+
+
 def write_households(
     release: Release, private: Path, files: Mapping[str, str], seed: int | None
 ) -> None:
     """Keep who lives together of a release just made, where its table says so."""
     made = release.made
-    if not isinstance(made, MadeHere) or release.schema.rows == "unlinked":
-        return
-    if (placed := placed_members(release)) is None:
+    if not isinstance(made, MadeHere) or (placed := placed_members(release)) is None:
         return
     person, kind, _ = _distinct(placed.person, placed.kind)
     of_kind, group, pair_of = _distinct(placed.placed, placed.group)
@@ -80,14 +91,18 @@ def write_households(
     numbers = (person, placed.household[person], kind[member])
     columns: dict[str, Any] = {
         name: pa.array(_shuffled(number, chance))
-        for name, number in zip(_NUMBERS, numbers, strict=False)
+        for name, number in zip(_NUMBERS, numbers, strict=True)
     }
-    columns[_NUMBERS[-1]] = pa.array(people[places].astype(np.int64))
+    columns[_counted(release)] = pa.array(people[places].astype(np.int64))
     cells_of_group = pa.array(_cells_when_made(release), pa.string())
     columns[_CELLS] = cells_of_group.take(pa.array(group[places]))
     rows = pa.table(columns).sort_by([(name, "ascending") for name in ("person", "kind", _CELLS)])
     head = {_HEAD: json.dumps({"files": dict(files)}).encode()}
     pq.write_table(rows.replace_schema_metadata(head), private / HOUSEHOLDS)
+
+
+def _counted(release: Release) -> str:
+    return _ROWS if release.schema.rows == "unlinked" else _PEOPLE
 
 
 def _distinct(first: Ints, second: Ints) -> tuple[Ints, Ints, Ints]:
@@ -108,11 +123,13 @@ def read_households(path: Path, release: Release, files: Mapping[str, str]) -> P
 
     `files` as the manifest lists them.
     """
+    owned = _owned_rows(release)
     cells_of_group = _cells_when_read(release)
-    if cells_of_group is None:
+    if cells_of_group is None or (owned is None and release.groups.owners_unknown):
         return None
-    rows = _opened(path, files)
-    person, household, kind, n = (rows.column(name).to_numpy() for name in _NUMBERS)
+    numbers = (*_NUMBERS, _counted(release))
+    rows = _opened(path, files, numbers)
+    person, household, kind, n = (rows.column(name).to_numpy() for name in numbers)
     group_of = {text: group for group, text in enumerate(cells_of_group)}
     texts = rows.column(_CELLS).combine_chunks().dictionary_encode()
     known = [group_of.get(text, -1) for text in texts.dictionary.to_pylist()]
@@ -121,7 +138,8 @@ def read_households(path: Path, release: Release, files: Mapping[str, str]) -> P
     for number in (person, household, kind):
         if ((number < 0) | (number >= len(rows))).any():
             raise misfit
-    if (group < 0).any() or ((n <= 0) | (n > len(rows))).any():
+    most = len(rows) if owned is None else len(owned.group)
+    if (group < 0).any() or ((n <= 0) | (n > most)).any():
         raise misfit
     of_person = np.zeros(int(person.max(initial=-1)) + 1, dtype=np.int64)
     of_person[person] = household
@@ -129,23 +147,55 @@ def read_households(path: Path, release: Release, files: Mapping[str, str]) -> P
     placed, placed_group, pair_of = _distinct(kind, group)
     people = np.zeros(len(placed), dtype=np.int64)
     people[pair_of] = n
-    members = np.bincount(member_kind)  # those of a kind who are suppressed are among them
-    if (
-        (of_person[person] != household).any()
-        or (people[pair_of] != n).any()
-        or (sums_by(placed_group, people, len(cells_of_group)) != release.groups.sizes).any()
-        or (sums_by(placed, people, len(members)) > members).any()
-    ):
+    if (of_person[person] != household).any() or (people[pair_of] != n).any():
         raise misfit
-    return PlacedMembers(member, member_kind, of_person, placed, placed_group, people)
+    read = PlacedMembers(member, member_kind, of_person, placed, placed_group, people)
+    if owned is not None:
+        if (beside_rows := _beside_rows(read, owned)) is None:
+            raise misfit
+        return beside_rows
+    members = np.bincount(member_kind)  # those of a kind who are suppressed are among them
+    if (sums_by(placed_group, people, len(cells_of_group)) != release.groups.sizes).any() or (
+        sums_by(placed, people, len(members)) > members
+    ).any():
+        raise misfit
+    return read
 
 
-def _opened(path: Path, files: Mapping[str, str]) -> pa.Table:
+def _beside_rows(read: PlacedMembers, owned: OwnedRows) -> PlacedMembers | None:
+    """The same of the people whose rows were read: somebody with as many rows in the same groups.
+
+    None if they are not those people.
+    """
+    if len(np.unique(read.person)) < len(read.person):  # of several kinds
+        return None
+    ends, places = taken_rows(tallied_offsets(read.placed, read.kinds), read.kind)
+    lengths = read.n[places]
+    rows = OwnedRows(
+        np.repeat(read.person[rows_of(ends)], lengths), np.repeat(read.group[places], lengths)
+    )
+    if len(rows.group) != len(owned.group):
+        return None
+    kept = PlacedMembers.of_rows(rows, read.household)
+    there = PlacedMembers.of_rows(owned, read.household)
+    same = ("placed", "group", "n")  # which rows each kind of people has
+    if not all(np.array_equal(getattr(kept, name), getattr(there, name)) for name in same):
+        return None
+    if not np.array_equal(np.bincount(kept.kind), np.bincount(there.kind)):
+        return None
+    household = np.zeros(int(there.person.max(initial=-1)) + 1, dtype=np.int64)
+    in_order = (np.argsort(members.kind, kind="stable") for members in (there, kept))
+    place, from_place = in_order
+    household[there.person[place]] = read.household[kept.person[from_place]]
+    return replace(there, household=household)
+
+
+def _opened(path: Path, files: Mapping[str, str], numbers: Sequence[str]) -> pa.Table:
     """What the file holds, if it was written for these files."""
     rows, head = opened_evidence(path, _HEAD)
     if head.get("files") != dict(files):
         raise InputError(f"{path} was written for other data; restore it, or remove it")
-    types = [*[(name, pa.int64()) for name in _NUMBERS], (_CELLS, pa.string())]
+    types = [*[(name, pa.int64()) for name in numbers], (_CELLS, pa.string())]
     if not rows.schema.equals(pa.schema(types)) or any(part.null_count for part in rows.columns):
         raise InputError(f"{path} has other columns than it was written with; restore it")
     return rows

@@ -21,9 +21,9 @@ from sfumato.counts.counts import Counts
 from sfumato.engines.base import Scratch, row_blocks
 from sfumato.engines.form import FileForm
 from sfumato.errors import ResourceError, SchemaError
-from sfumato.numbers import Codes, Ints, sums_by
+from sfumato.numbers import Codes, Ints, offsets_of, sums_by, taken_rows
 from sfumato.perturbation.base import Perturbation
-from sfumato.release.beside import Inside, PlacedMembers
+from sfumato.release.beside import Inside, OwnedRows, PlacedMembers
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.read.source import StrayColumns
 from sfumato.schema.domain import Domain
@@ -112,6 +112,16 @@ class Placement(TablePlacement):
     @property
     def suppressed(self) -> int:
         return int(self.n[self.groups < 0].sum())
+
+    @property
+    def owned_rows(self) -> OwnedRows | None:
+        """Whose row lies in which group; None where nobody knows whose rows they are."""
+        owner = self.counts.owner
+        if owner is None:
+            return None
+        kept = self.groups >= 0
+        person = owner[taken_rows(offsets_of(self.counts.n), self.tuples[kept])[1]]
+        return OwnedRows(person.astype(np.int64), np.repeat(self.groups[kept], self.n[kept]))
 
     def in_memory(self, why: str) -> Placement:
         return self

@@ -22,6 +22,7 @@ from sfumato.adversaries.linkage.households import UNKNOWN, Households
 from sfumato.adversaries.linkage.risks import BY_HOUSEHOLD, linkage
 from sfumato.release.households_file import HOUSEHOLDS
 from sfumato.release.release import as_it_stands
+from sfumato.release.write.publish import OWNER, rows_with_owners
 from tests.oracles.linked_oracle import candidates
 
 people = st.lists(st.tuples(st.integers(0, 2), st.sampled_from("xyz")), min_size=1, max_size=7)
@@ -141,16 +142,15 @@ def test_a_bound_on_households_is_kept(maker, rows: str, tmp_path: Path) -> None
     release.save(tmp_path / "out", report=report, policy=policy)
     assert "home" not in pd.read_csv(tmp_path / "out/public/data.csv").columns
     saved = sf.read_release(tmp_path / "out", schema)
-    if rows == "unlinked":  # who lives together is not kept of these
-        alone = saved
-    else:
-        again, with_table = sf.audit(saved, policy), sf.audit(saved, policy, table=table)
-        assert figures(again) == figures(with_table) == figures(report)
-        shutil.copytree(tmp_path / "out/public", tmp_path / "handed out")
-        alone = sf.read_release(tmp_path / "handed out", schema)
+    again, with_table = sf.audit(saved, policy), sf.audit(saved, policy, table=table)
+    assert figures(again) == figures(with_table) == figures(report)
+    shutil.copytree(tmp_path / "out/public", tmp_path / "handed out")
+    alone = sf.read_release(tmp_path / "handed out", schema)
     # Nobody else knows: but for the table it was made of, which must be that one.
     by_anybody = sf.audit(alone, policy)
-    assert [one.status for one in by_anybody.verdicts] == ["holds", "cannot_judge", "cannot_judge"]
+    of_people = "cannot_judge" if rows == "unlinked" else "holds"
+    statuses = [one.status for one in by_anybody.verdicts]
+    assert statuses == [of_people, "cannot_judge", "cannot_judge"]
     assert by_anybody.linkage.households is None
     if rows == "gathered":
         assert figures(sf.audit(alone, policy, table=table)) == figures(report)
@@ -243,6 +243,41 @@ def test_suppressed_people_and_several_values_read_back(listed, seed: int) -> No
         assert figures(sf.audit(saved, ASKED)) == figures(sf.audit(release, ASKED))
 
 
+@given(members, st.sampled_from(["all", 1, 2]), st.sampled_from(["csv", "parquet"]))
+def test_rows_published_one_by_one_read_back_are_those_of_the_same_households(
+    listed, knows, form: str
+) -> None:
+    rows = [(who, home, ward) for who, (home, wards) in enumerate(listed) for ward in wards]
+    frame = pd.DataFrame(rows, columns=["who", "home", "ward"]).assign(ill="A")
+    roles = {"person": "who", "household": "home", "rows": "unlinked", "knows": knows}
+    schema = sf.Schema(["ward"], "ill", **roles)
+    asked = [sf.KAnonymity(2)]
+    policy = sf.Policy(asked, anonymizer=sf.Lattice(), schema=schema, suppression=0.5)
+    try:
+        release = sf.anonymize(sf.read(frame, schema), policy, seed=1)
+    except sf.NoSafeRelease:
+        return
+    report = sf.audit(release, ASKED)
+    # By hand: who fits what may be known of each member's published rows.
+    published = rows_with_owners(release).to_pandas()
+    left = {who: list(shown) for who, shown in published.groupby(OWNER)["ward"]}
+    owned = [Counter(wards) for wards in left.values()]
+    missed = dict.fromkeys((home for home, _ in listed), Fraction(1))
+    for who, wards in left.items():
+        size = len(wards) if knows == "all" else min(knows, len(wards))
+        parts = [Counter(part) for part in combinations(wards, size)]
+        fewest = min(sum(part <= other for other in owned) for part in parts)
+        missed[listed[who][0]] *= 1 - Fraction(1, fewest)
+    worst = max(1 - missed[listed[who][0]] for who in left)
+    assert report.verdicts[0].measured == pytest.approx(float(worst))
+    with TemporaryDirectory() as folder:
+        out = release.save(Path(folder) / "out", policy=policy, format=form)
+        saved = sf.read_release(out, schema)
+        assert figures(sf.audit(saved, ASKED)) == figures(report)
+        kept_rows = pq.read_table(out / "private" / HOUSEHOLDS)
+        assert kept_rows.schema.names == ["person", "household", "kind", "rows", "shown"]
+
+
 @pytest.fixture
 def saved(tmp_path: Path) -> Path:
     policy = sf.Policy([sf.KAnonymity(4)], anonymizer=sf.Mondrian(), schema=HOMES)
@@ -301,6 +336,53 @@ def test_households_that_do_not_fit_are_refused(saved: Path, column: str, number
     changed(saved, **{column: number})
     with pytest.raises(sf.InputError, match=f"{HOUSEHOLDS} does not fit the published data"):
         sf.read_release(saved, HOMES)
+
+
+ONE_BY_ONE = sf.Schema(["age", "sex"], "ill", household="home", person="who", rows="unlinked")
+
+
+@pytest.fixture
+def saved_rows(tmp_path: Path) -> Path:
+    frame = homes().assign(who=[f"who {n}" for n in range(120)])
+    frame = pd.concat([frame, frame[::3].assign(age=frame.age + 1), frame[::3]])
+    policy = sf.Policy([sf.KAnonymity(4)], anonymizer=sf.Mondrian(), schema=ONE_BY_ONE)
+    release = sf.anonymize(sf.read(frame, ONE_BY_ONE), policy, seed=1)
+    report = sf.audit(release, ASKED)
+    assert report.linkage.households is not None
+    out = release.save(tmp_path / "out", policy=policy)
+    assert figures(sf.audit(sf.read_release(out, ONE_BY_ONE), ASKED)) == figures(report)
+    return out
+
+
+def test_of_rows_one_by_one_it_is_not_told_which_rows_are_whose(saved_rows: Path) -> None:
+    kept = saved_rows / "private" / HOUSEHOLDS
+    assert kept.stat().st_mode & 0o777 == 0o600
+    rows = pq.read_table(kept)
+    assert b"who 1" not in kept.read_bytes()
+    owners = pd.read_csv(saved_rows / "private/rows.csv")[OWNER]
+    numbers = rows.to_pandas().groupby("person")["rows"].sum()
+    beside = owners.value_counts().sort_index()
+    assert sorted(numbers) == sorted(beside)
+    assert (numbers.to_numpy() == beside.to_numpy()).mean() < 0.8  # as often as chance has it
+
+
+@pytest.mark.parametrize(
+    ("column", "number"),
+    [("person", 1), ("household", 10**12), ("kind", 1), ("rows", 0), ("rows", 9), ("shown", "?")],
+)
+def test_households_that_do_not_fit_peoples_rows_are_refused(
+    saved_rows: Path, column: str, number: object
+) -> None:
+    changed(saved_rows, **{column: number})
+    with pytest.raises(sf.InputError, match=f"{HOUSEHOLDS} does not fit the published data"):
+        sf.read_release(saved_rows, ONE_BY_ONE)
+
+
+def test_without_whose_rows_they_are_nobody_knows_who_lives_together(saved_rows: Path) -> None:
+    (saved_rows / "private/rows.csv").unlink()
+    verdicts = sf.audit(sf.read_release(saved_rows, ONE_BY_ONE), ASKED).verdicts
+    assert [one.status for one in verdicts] == ["cannot_judge", "cannot_judge"]
+    assert {one.note for one in verdicts} == {UNKNOWN}
 
 
 def test_changed_and_missing_evidence_of_households(saved: Path) -> None:

@@ -125,7 +125,7 @@ def with_people_of(release: Release, table: Table) -> Release:
     inside = _inside_by_table(release, table)
     if isinstance(inside, Inside) and isinstance(made, ReadFrom):
         households = made.households
-        if table.households is not None:
+        if table.households is not None and not table.counts.of_rows:
             households = PlacedMembers.of(table.households, inside)
         return replace(release, made=replace(made, people=inside, households=households))
     if known:

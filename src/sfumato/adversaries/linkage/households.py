@@ -18,11 +18,11 @@ from functools import cached_property
 
 import numpy as np
 
-from sfumato.adversaries.several_rows import known_parts, owned_rows
+from sfumato.adversaries.several_rows import known_parts
 from sfumato.numbers import Floats, Ints
 from sfumato.release.beside import PlacedMembers
 from sfumato.release.households_file import placed_members
-from sfumato.release.made import Placement, ReadFrom
+from sfumato.release.made import Placement
 from sfumato.release.release import Release
 from sfumato.release.signatures import Signatures
 
@@ -79,15 +79,13 @@ class Households:
 
 def _unlinked(release: Release) -> Households | None:
     """Rows published one by one: each person by the fewest people who fit what may be known."""
-    placed = release.counted_from
-    if isinstance(release.made, ReadFrom) and release.made.households is not None:
-        return None  # people's rows have other numbers there
-    if not isinstance(placed, Placement) or placed.table.households is None:
+    placed, members = release.counted_from, placed_members(release)
+    if not isinstance(placed, Placement) or members is None:
         return None
-    rows, parts = owned_rows(release), known_parts(release, release.schema.knows)
+    rows, parts = placed.owned_rows, known_parts(release, release.schema.knows)
     if rows is None or parts is None:
         return None
-    household = placed.table.households.household
+    household = members.household
     risk = np.zeros(len(household))
     risk[parts.persons] = parts.risks[parts.kind_of]
     return Households(household, risk, parts.at_least, rows.person, rows.group)

@@ -29,7 +29,9 @@ from results import KEPT, Row, figure
 
 HERE = Path(__file__).parent
 PEER = "PEER"  # stands for the Python that has the peers
-LONG = ("--rows", "1000000", "10000000", "100000000")  # with --long, for scripts about growth
+# With --long; not for a lattice's scans and Spark, of which two sizes tell as much.
+LONG = ("--rows", "1000000", "10000000", "100000000")
+LARGEST = ("scale", "scale_commands")
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,9 @@ CHAPTERS = (
         ),
     ),
     Chapter("Pages", (("report_page",), ("workbench",))),
-    Chapter("How cost grows", (("scale",), ("scale_lattice",), ("scale_spark",))),
+    Chapter(
+        "How cost grows", (("scale",), ("scale_commands",), ("scale_lattice",), ("scale_spark",))
+    ),
 )
 
 
@@ -162,7 +166,7 @@ def main() -> None:
         for script in chapter.scripts:
             if given.only and script[0] not in given.only:
                 continue
-            if given.long and script[0].startswith("scale"):
+            if given.long and script[0] in LARGEST:
                 script = (*script, *LONG)
             print(f"== {' '.join(script)}", flush=True)
             rows, taken, code = run(script, given.peer)

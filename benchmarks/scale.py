@@ -2,15 +2,18 @@
 
     python benchmarks/scale.py --folder DIR [--rows 1000000 10000000 100000000] [--memory 2GB]
 
-Audit, Mondrian (two policies), a lattice, deal, `characterize`, writing, and of a release query
-error, and linkage with everybody as the register.
-Ten times the rows may take at most eleven times as long. Steps
-run in processes of their own, so that peak memory (resident set) is theirs. The floor
-of the audit is a bare GROUP BY of the same file by quasi-identifiers and sensitive column under the
-same limit, its result counted, not fetched (which would not fit).
+Audit, Mondrian (two policies), a lattice, deal, Anatomy, `characterize`, writing, and of a release
+query error, and linkage with everybody as the register. Ten times the rows may take at most eleven
+times as long. Steps run in processes of their own, so that peak memory (resident set) is theirs. A
+step that would take longer than LONGEST, at ten times what a tenth of the rows took, is left out,
+and its last row says so; one that is refused tells why. The floor of the audit is a bare GROUP BY
+of the same file by quasi-identifiers and sensitive column under the same limit, its result counted,
+not fetched (which would not fit).
 
-The files (about 5 bytes a row) are made in the folder and stay there. 10 million rows take some
-minutes altogether; 100 million, which are for `--rows`, about 4 GB of disk and some minutes a step.
+The files (about 5 bytes a row) are made in the folder and stay there, and so do the releases by
+Mondrian, a lattice and Anatomy, which `scale_commands.py` asks the commands about. 10 million rows
+take some minutes altogether; 100 million, which are for `--rows`, about 10 GB of disk and some
+minutes a step.
 """
 
 from __future__ import annotations
@@ -23,6 +26,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -51,12 +56,18 @@ FEWER = sf.Schema(
     hierarchies={"age": sf.intervals([10]), "region": sf.taxonomy(ZONES)},
 )
 GROWTH = 1.1  # times as long as so many times the rows, at most
+LONGEST = 500  # seconds that a step may be expected to take
 DEALT = "its search takes the time it is given; what grows is cutting the table into cells"
 STORED = "fewer rows fit into the limit and are held in memory, more are stored and read from disk"
 AUDITED = (
     "fewer rows: a new process also loads code, .5 s; more: tuples are grouped and stored, then "
     "grouped again into kinds of groups, where the floor groups once and stores nothing"
 )
+
+
+def made_of(path: Path, anonymizer: str) -> Path:
+    """The folder of the release that an anonymizer makes of a file."""
+    return path.with_name(f"{path.stem}-{anonymizer}")
 
 
 class Watch:
@@ -104,17 +115,10 @@ def release(path: Path, memory: str, spill: Path, watch: Watch) -> None:
     watch.lap("reading")
     made = sf.anonymize(table, sf.Policy(KL, sf.Mondrian()), seed=1)
     watch.lap("Mondrian, k and l")
-    made.save(spill / "release", format="parquet", force=True)
+    made.save(made_of(path, "mondrian"), format="parquet", force=True)
     watch.lap("writing the release")
     utility_named("query-error").cost(view_of(made))
     watch.lap("query error of the release")
-
-
-def register(path: Path, memory: str, spill: Path, watch: Watch) -> None:
-    """Everybody looked up in a release."""
-    table = sf.read(path, people.schema(), memory=memory, spill=spill)
-    made = sf.anonymize(table, sf.Policy(KL, sf.Mondrian()), seed=1)
-    watch.lap("reading")
     linkage(made, population=table)
     watch.lap("linkage with a register")
 
@@ -122,8 +126,18 @@ def register(path: Path, memory: str, spill: Path, watch: Watch) -> None:
 def lattice(path: Path, memory: str, spill: Path, watch: Watch) -> None:
     table = sf.read(path, FEWER, memory=memory, spill=spill)
     watch.lap("reading")
-    sf.anonymize(table, sf.Policy(KL, sf.Lattice(), suppression=0.05), seed=1)
+    made = sf.anonymize(table, sf.Policy(KL, sf.Lattice(), suppression=0.05), seed=1)
     watch.lap("lattice of 72 nodes")
+    made.save(made_of(path, "lattice"), format="parquet", force=True)
+
+
+def anatomy(path: Path, memory: str, spill: Path, watch: Watch) -> None:
+    table = sf.read(path, FEWER, memory=memory, spill=spill)
+    watch.lap("reading")
+    made = sf.anonymize(table, sf.Policy([sf.DistinctDiversity(3)], sf.Anatomy(3)), seed=1)
+    watch.lap("Anatomy, l = 3")
+    made.save(made_of(path, "anatomy"), format="parquet", force=True)
+    watch.lap("writing its two tables")
 
 
 def deal(path: Path, memory: str, spill: Path, watch: Watch) -> None:
@@ -142,17 +156,21 @@ def characterize(path: Path, memory: str, spill: Path, watch: Watch) -> None:
 
 STEPS = {
     step.__name__: step
-    for step in (floor, audit, skyline, release, lattice, deal, characterize, register)
+    for step in (floor, audit, skyline, release, lattice, deal, anatomy, characterize)
 }
 
 
 def run(step: str, path: Path, memory: str) -> None:
     """One step, told as JSON with its peak memory."""
     with tempfile.TemporaryDirectory(dir=path.parent) as spill:
-        watch = Watch()
-        STEPS[step](path, memory, Path(spill), watch)
+        watch, refused = Watch(), ""
+        try:
+            STEPS[step](path, memory, Path(spill), watch)
+        except sf.ResourceError as error:
+            watch.lap(f"{step}, refused")
+            refused = str(error)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    print(json.dumps({"seconds": watch.seconds, "peak": peak}))
+    print(json.dumps({"seconds": watch.seconds, "peak": peak, "refused": refused}))
 
 
 def in_a_process(step: str, path: Path, memory: str) -> dict[str, Any]:
@@ -166,6 +184,59 @@ def in_a_process(step: str, path: Path, memory: str) -> dict[str, Any]:
 
 def named(rows: int) -> str:
     return f"{rows // 1_000_000}M rows" if rows >= 1_000_000 else f"{rows:,} rows"
+
+
+class Growth:
+    """What steps took by the number of rows, each work by its name."""
+
+    def __init__(self, sizes: list[int]) -> None:
+        self.sizes = sizes
+        self.taken: dict[int, dict[str, float]] = {rows: {} for rows in sizes}
+        self._steps: dict[str, float] = {}  # what each step took of fewer rows, altogether
+        self._beside: dict[str, str] = {}  # of a step that ends here: refused, left out
+        self._step_of: dict[str, str] = {}  # of each work
+
+    def measure(self, step: str, rows: int, run: Callable[[], dict[str, Any]]) -> None:
+        """Run a step, unless fewer rows took so long that it is left out or were refused."""
+        before = self.sizes[max(self.sizes.index(rows) - 1, 0)]
+        expected = self._steps.get(step, 0.0) * rows / before
+        if step in self._beside or expected > LONGEST:
+            left_out = f"{named(rows)} were left out, as they may take longer than {LONGEST} s"
+            self._beside.setdefault(step, left_out)
+            print(f"{named(rows):>9}  {step}: {self._beside[step]}", flush=True)
+            return
+        found = run()
+        listed = ", ".join(f"{work} {one:.1f} s" for work, one in found["seconds"].items())
+        processor = f"; {found['processor']:.1f} s of processors" if "processor" in found else ""
+        peak = f"peak {found['peak'] / 1e9:.2f} GB"
+        print(f"{named(rows):>9}  {step}: {listed}; {peak}{processor}", flush=True)
+        self._steps[step] = sum(found["seconds"].values())
+        self.taken[rows] |= found["seconds"]
+        self._step_of |= dict.fromkeys(found["seconds"], step)
+        if found["refused"]:
+            self._beside[step] = f"refused: {found['refused']}"
+            print(f"           {self._beside[step]}", flush=True)
+            work = list(found["seconds"])[-1]
+            tell(f"{work}, {named(rows)}", found["seconds"][work], why=self._beside[step])
+            self.taken[rows].pop(work)
+
+    def tell(self, whys: dict[str, str], missed: dict[str, str]) -> None:
+        """A row for each work and each step from a size to the next."""
+        for few, many in pairwise(self.sizes):
+            for work, seconds in self.taken[many].items():
+                if work in ("connecting", "reading") or work not in self.taken[few]:
+                    continue
+                ended = many == max(rows for rows in self.sizes if work in self.taken[rows])
+                left_out = self._beside.get(self._step_of[work], "") if ended else ""
+                tell(
+                    f"{work}, {named(many)}",
+                    seconds,
+                    other=self.taken[few][work],
+                    against=named(few),
+                    at_most=GROWTH * many / few,
+                    why="; ".join(filter(None, (whys.get(work, ""), left_out))),
+                    missed=missed.get(work, STORED),
+                )
 
 
 def main() -> None:
@@ -188,37 +259,22 @@ def main() -> None:
     for step in given.steps:
         if step != "floor":
             in_a_process(step, warm, given.memory)
-    taken: dict[int, dict[str, float]] = {}
+    growth = Growth(given.rows)
     for rows in given.rows:
         path = people.write(given.folder / f"people-{rows}.parquet", rows)
-        taken[rows] = {}
         for step in given.steps:
-            found = in_a_process(step, path, given.memory)
-            listed = ", ".join(f"{work} {one:.1f} s" for work, one in found["seconds"].items())
-            print(f"{named(rows):>9}  {step}: {listed}; peak {found['peak'] / 1e9:.2f} GB")
-            taken[rows] |= found["seconds"]
-    told = [work for work in taken[given.rows[0]] if work not in ("connecting", "reading")]
-    for rows in given.rows:
-        if "bare GROUP BY" in told and "read and audit" in told:
+            growth.measure(step, rows, partial(in_a_process, step, path, given.memory))
+    for rows, taken in growth.taken.items():
+        if "bare GROUP BY" in taken and "read and audit" in taken:
             tell(
                 f"read and audit under {given.memory}, {named(rows)}",
-                taken[rows]["read and audit"],
-                other=taken[rows]["bare GROUP BY"],
+                taken["read and audit"],
+                other=taken["bare GROUP BY"],
                 against="bare GROUP BY",
                 at_most=3,
                 missed=AUDITED,
             )
-    for few, many in pairwise(given.rows):
-        for work in told:
-            tell(
-                f"{work}, {named(many)}",
-                taken[many][work],
-                other=taken[few][work],
-                against=named(few),
-                at_most=GROWTH * many / few,
-                why=DEALT if work.startswith("deal") else "",
-                missed=STORED,
-            )
+    growth.tell({"deal within 10 s": DEALT}, {})
 
 
 if __name__ == "__main__":

@@ -64,7 +64,7 @@ def test_answers_do_not_depend_on_how_many_are_worked_on_at_a_time(
     plain = QueryError(queries=50).workload(TABLE.counts)
     answers = queries.answer_spread(view, plain)
     for name, size in (
-        *(("_AT_ONCE", 7), ("_GROUPS", 3), ("_QUERIES", 4)),
+        *(("_AT_ONCE", 7), ("_GROUPS", 3)),
         *(("_NARROW", narrow), ("_FEW_CELLS", few_cells)),
     ):
         monkeypatch.setattr(queries, name, size)

@@ -20,9 +20,9 @@ Not applicable (NaN) to centroids and noise.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import repeat
 from math import ceil, prod
 from typing import ClassVar
 
@@ -30,17 +30,17 @@ import numpy as np
 
 from sfumato.counts.counts import Attribute, Counts, TableCounts
 from sfumato.criteria.base import parameter
-from sfumato.numbers import Bools, Floats, Ints, sums_by_row
+from sfumato.numbers import Bools, Codes, Floats, Ints, sums_by_row
 from sfumato.schema.domain import Domain
 from sfumato.utility.base import Remembered, Utility
 from sfumato.utility.view import Shares, View, dot, first_values, first_width
 
 # What is worked on at a time stays in a processor's cache.
 _AT_ONCE = 1 << 16  # tuples that are counted
-_GROUPS = 1 << 13  # groups that are asked ...
-_QUERIES = 64  # ... so many queries
+_GROUPS = 1 << 13  # groups that are asked
 _NARROW = 256  # with no more values than these, a table of groups by values is small
 _FEW_CELLS = 1 << 12  # so many are counted even for fewer tuples
+_MOST_CELLS = 1 << 31  # so many have numbers of 32 bits
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _truths(counts: Counts, queries: Sequence[Query]) -> Floats:
         about.setdefault(tuple(query.wanted), []).append(place)
     for columns, places in about.items():
         shape = [*(len(counts.quasi[column]) for column in columns), width]
-        if prod(shape) > max(len(counts), _FEW_CELLS):
+        if prod(shape) > min(max(len(counts), _FEW_CELLS), _MOST_CELLS):
             answers[places] = [_truth(counts, queries[place]) for place in places]
             continue
         cells = _people_by(counts, columns, shape)
@@ -177,11 +177,12 @@ def _people_by(counts: Counts, columns: Sequence[int], shape: Sequence[int]) -> 
     cells, value = np.zeros(prod(shape)), first_values(counts)
     for start in range(0, len(counts), _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
-        number = np.zeros(len(counts.n[block]), dtype=np.int64)
+        number: Codes = np.zeros(len(counts.n[block]), dtype=np.int32)  # _MOST_CELLS lets it
         for row, size in zip(
             [*counts.codes[list(columns), block], value[block]], shape, strict=True
         ):
-            number = number * size + row
+            number *= size
+            number += row
         cells += np.bincount(number, counts.n[block], len(cells))
     return cells.reshape(shape)
 
@@ -210,13 +211,10 @@ def answer_spread(view: View, work: Workload) -> Floats:
         for query in work.queries
     ]
     answers = np.zeros(len(work.queries))
-    for start, first in product(
-        range(0, len(view.sizes), _GROUPS), range(0, len(work.queries), _QUERIES)
-    ):
+    for start in range(0, len(view.sizes), _GROUPS):
         block = slice(start, min(start + _GROUPS, len(view.sizes)))
         codes = view.regions.codes[:, block]
-        asked = work.queries[first : first + _QUERIES]
-        for place, having in enumerate(_having_wanted(view, asked, block), first):
+        for place, having in enumerate(_having_wanted(view, work.queries, block)):
             inside = np.ones(codes.shape[1])
             for column, share in wanted[place]:
                 inside *= share.take(codes[column])
@@ -224,21 +222,24 @@ def answer_spread(view: View, work: Workload) -> Floats:
     return answers
 
 
-def _having_wanted(view: View, queries: Sequence[Query], block: slice) -> Iterable[Floats]:
+def _having_wanted(view: View, queries: Sequence[Query], block: slice) -> Iterator[Floats]:
     """How many people of each group of a block have a value that each query wants."""
     if queries[0].codes is None:  # then none of them asks for any
-        return [view.weights[block]] * len(queries)
+        yield from repeat(view.weights[block], len(queries))
+        return
     tally, total = view.tally, block.stop - block.start
     cells = slice(*np.searchsorted(tally.groups, [block.start, block.stop]).tolist())
     group, value, n = tally.groups[cells] - block.start, tally.values[cells], tally.n[cells]
-    wanted = np.array([query.codes for query in queries])
+    wanted = [query.codes for query in queries if query.codes is not None]
     if tally.width > _NARROW:
-        people = (np.where(codes[value], n, 0.0) for codes in wanted)
-        return (np.bincount(group, many, total).astype(np.float64, copy=False) for many in people)
+        for codes in wanted:
+            many = np.bincount(group, np.where(codes[value], n, 0.0), total)
+            yield many.astype(np.float64, copy=False)
+        return
     by_value = np.zeros((tally.width, total))
     by_value[value, group] = n
-    having: Floats = wanted.astype(np.float64) @ by_value
-    return having
+    for codes in wanted:  # no product of matrices: BLAS would wait for threads longer than it works
+        yield by_value[codes].sum(axis=0)
 
 
 def answer_exact(view: View, work: Workload) -> Floats:

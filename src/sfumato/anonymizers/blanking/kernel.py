@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sfumato.anonymizers.deal.rules import Rules, holds
-from sfumato.compiled import Int, inner, kernel
+from sfumato.compiled import Int, by_address, inner, kernel
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 _LEAST_GAIN = 1e-9
@@ -31,6 +31,7 @@ _MOST_ASKED = 64  # of whom so many are asked
 NOWHERE = -1
 
 
+@by_address
 class DescriptionIndex(NamedTuple):
     """What people may be shown as. `of_tuple[t, p]`: the description of tuple t by pattern p.
 
@@ -46,6 +47,7 @@ class DescriptionIndex(NamedTuple):
     people: Codes
 
 
+@by_address
 class Persons(NamedTuple):
     """Everybody's tuple and sensitive values: value v adds one to the columns
     `adds[adds_at[v]:adds_at[v + 1]]` of her group's counts."""
@@ -56,6 +58,7 @@ class Persons(NamedTuple):
     adds: Codes
 
 
+@by_address
 class Blanked(NamedTuple):
     """Everybody's pattern (or nowhere yet) and the groups that follow from it.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from sfumato.anonymizers.deal.people import RANGE, SET, DealtColumns, DealtPeople
 from sfumato.anonymizers.deal.rules import Rules, holds
-from sfumato.compiled import Int, inner, kernel
+from sfumato.compiled import Int, by_address, inner, kernel
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 BOUNDARIES = 4  # cuts tried in each column, those nearest to the median
@@ -24,6 +24,8 @@ THETAS = np.array([1, 0.95, 0.9, 0.85, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0
 _SHORT = 24  # so few are sorted by inserting
 NOBODY = 1 << 30  # beyond every code
 
+by_address(DealtColumns)
+by_address(DealtPeople)
 # Whatever is passed on is an np.int64 from the beginning (`compiled.py` says why).
 
 

@@ -42,7 +42,7 @@ from sfumato.anonymizers.deal.state import (
     rung_cell,
     soft_width,
 )
-from sfumato.compiled import Int, inner, kernel
+from sfumato.compiled import Int, by_address, inner, kernel
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 REACH = 6  # places before and after a person, in every order, whose groups she looks at
@@ -172,6 +172,7 @@ def _may_swap(
     return bool(tested[value] & 1 == 1)
 
 
+@by_address
 class Stretch(NamedTuple):
     """Whom a sweep visits, in this turn, and what it may do.
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sfumato.compiled import Int, inner, kernel
+from sfumato.compiled import Int, by_address, inner, kernel
 from sfumato.criteria.count_rules import CountRule, RuleKind
 from sfumato.numbers import Codes, Floats, Ints
 
@@ -31,6 +31,7 @@ _SQUARES, _ENTROPY, _DISTINCT, _TAIL = (
 _NEAR = 1e-10  # nearer to a bound than this, relatively, is on it
 
 
+@by_address
 class Rules(NamedTuple):
     """Rules of a policy, packed. Row r of `table`: kind, first sum, end of sums, first number,
     running, strict. Sum i adds up the columns `members[starts[i]:starts[i + 1]]` of the counts.

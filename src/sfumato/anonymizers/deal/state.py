@@ -8,12 +8,13 @@ import numpy as np
 
 from sfumato.anonymizers.deal.cut_tree import NOBODY, span_width
 from sfumato.anonymizers.deal.people import LABEL, SET, DealtColumns, DealtPeople
-from sfumato.compiled import Int, inner, kernel
+from sfumato.compiled import Int, by_address, inner, kernel
 from sfumato.numbers import Bools, Codes, Floats, Ints
 
 SOFT = 96  # more people than this have a value as surely as can be
 
 
+@by_address
 class GroupState(NamedTuple):
     """Groups as sweeps change them; who is in none has their number for a group.
 

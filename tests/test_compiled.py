@@ -1,0 +1,95 @@
+"""Named tuples that compiled code is handed by address: it reads and writes what Python does."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from sfumato.compiled import by_address, inner, kernel
+
+
+@by_address
+class Things(NamedTuple):
+    """Arrays of all sorts, and numbers."""
+
+    line: Any
+    table: Any
+    cube: Any
+    flags: Any
+    many: int
+    share: float
+    wanted: bool
+
+
+@inner
+def _add(things: Things, row: int, other: Things) -> float:
+    things.table[row, 0] += other.line[row]
+    return float(things.cube[row, 1, 0])
+
+
+@kernel
+def _sum_up(things: Things, other: Things) -> float:
+    room = np.zeros(len(things.line))
+    for row in range(len(things.line)):
+        room[row] = _add(things, row, other) * things.share + things.many
+        if things.flags[row] and things.wanted:
+            things.flags[row] = False
+    return float(room.sum())
+
+
+def _in_python(things: Things, other: Things) -> float:
+    total = 0.0
+    for row in range(len(things.line)):
+        things.table[row, 0] += other.line[row]
+        total += float(things.cube[row, 1, 0]) * things.share + things.many
+        things.flags[row] &= not things.wanted
+    return total
+
+
+def _things(seed: int, *, strided: bool, wanted: bool = True) -> Things:
+    chance = np.random.default_rng(seed)
+    line = chance.integers(0, 9, 10 if strided else 5)
+    table = chance.integers(0, 9, (5, 6)).astype(np.int32)
+    return Things(
+        line[::2] if strided else line,
+        table[:, ::-2] if strided else table,
+        chance.random((5, 2, 3)),
+        chance.random(5) < 0.5,
+        int(chance.integers(9)),
+        float(chance.random()),
+        wanted,
+    )
+
+
+@pytest.mark.parametrize("strided", [False, True])
+@pytest.mark.parametrize("wanted", [False, True])
+def test_compiled_code_reads_and_writes_what_python_does(strided: bool, wanted: bool) -> None:
+    for seed in range(5):
+        things, again = (_things(seed, strided=strided, wanted=wanted) for _ in range(2))
+        other = _things(seed + 9, strided=not strided)
+        assert _sum_up(things, other) == pytest.approx(_in_python(again, other), rel=1e-12)
+        for member, expected in zip(things, again, strict=True):
+            np.testing.assert_array_equal(member, expected)
+
+
+def test_what_lives_only_as_long_as_the_call_is_there_until_it_ends() -> None:
+    def total() -> Any:
+        return _sum_up(_things(1, strided=True), _things(2, strided=False))
+
+    expected = total()
+    for _ in range(50):
+        gc.collect()
+        np.full(10_000, -1)  # takes what was freed
+        assert total() == expected
+
+
+def test_no_call_keeps_an_array() -> None:
+    things, other = _things(3, strided=False), _things(4, strided=False)
+    before = [sys.getrefcount(member) for member in (*things[:4], *other[:4])]
+    for _ in range(10):
+        _sum_up(things, other)
+    assert [sys.getrefcount(member) for member in (*things[:4], *other[:4])] == before

@@ -103,7 +103,7 @@ def test_households_of_a_release_are_judged_from_its_folder(folder: Path, rows: 
     [
         ('rows = "linkd"', "use 'gathered', 'unlinked' or 'linked'"),
         ('rows = "linked"\nweight = "age2"', "weight and rows = 'linked' do not go together"),
-        ('rows = "unlinked"\nweight = "age2"', "weight and rows = 'unlinked' do not go together"),
+        ('rows = "unlinked"\nprotect = "age2"', "protect and rows = 'unlinked' do not go together"),
     ],
 )
 def test_a_mistake_is_one_line(folder: Path, change: str, said: str) -> None:

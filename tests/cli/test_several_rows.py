@@ -63,6 +63,30 @@ def test_whom_known_rows_leave_is_counted(files: tuple[Path, Path]) -> None:
     assert ways == {"the same in all", "in any of them"}
 
 
+def test_a_weight_of_the_policy_counts_once(tmp_path: Path) -> None:
+    weights = {"a": 1.5, "b": 2, "c": 4, "d": 0.5, "e": 8}
+    header, *rows = ROWS.splitlines()
+    weighted = [f"{header},w", *(f"{row},{weights[row[0]]}" for row in rows)]
+    data, policy = tmp_path / "visits.csv", tmp_path / "policy.toml"
+    data.write_text("\n".join(weighted) + "\n")
+    bound = '[[require]]\nkind = "k-map"\nk = 7\npopulation = "weights"\n'
+    roles = 'rows = "unlinked"\nweight = "w"\npublish_weight = "group"'
+    policy.write_text(POLICY.replace('rows = "unlinked"', roles) + bound)
+    run = sfumato("audit", data, "--policy", policy, "--json")
+    assert run.returncode == 1, run.stderr
+    told = {one["criterion"]: one["measured"] for one in json.loads(run.stdout)["verdicts"]}
+    assert told["k-map"] == min(1.5 + 2 + 4, 1.5 + 2 + 0.5, 0.5 + 8)
+    made = sfumato("anonymize", data, "--policy", policy, "--out", tmp_path / "release")
+    assert made.returncode == 0, made.stderr
+    again = sfumato("audit", tmp_path / "release", "--policy", policy, "--json")
+    assert again.returncode == 0, again.stderr
+    report = json.loads((tmp_path / "release/private/report.json").read_text())
+    measured = {one["criterion"]: one["measured"] for one in report["verdicts"]}
+    read = {one["criterion"]: one["measured"] for one in json.loads(again.stdout)["verdicts"]}
+    assert measured["k-map"] >= 7
+    assert read == pytest.approx(measured)
+
+
 def test_facts_about_people_are_asked_of_their_rows(
     files: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -245,8 +245,8 @@ def test_anonymizers_that_take_a_row_for_a_person_refuse(maker) -> None:
 
 
 def test_what_would_take_rows_for_people_is_refused() -> None:
-    with pytest.raises(sf.SchemaError, match="weight and rows"):
-        schema(weight="w")
+    with pytest.raises(sf.SchemaError, match="protect and rows"):
+        schema(protect="w")
     lists = admissions().assign(
         ill=[["flu"], ["HIV"]] * (len(admissions()) // 2) + [["flu"]] * (len(admissions()) % 2)
     )

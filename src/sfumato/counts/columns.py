@@ -287,7 +287,7 @@ def people_of(source: Source, schema: Schema) -> str:
     """SQL aggregate: the people behind a group of rows."""
     if schema.count is None:
         return "CAST(COUNT(*) AS BIGINT)"
-    return f"CAST(SUM({_number(source, schema.count)}) AS BIGINT)"
+    return f"CAST(SUM({number_in(source, schema.count)}) AS BIGINT)"
 
 
 def weight_of(source: Source, column: str, aggregate: str = "SUM") -> str:
@@ -295,7 +295,7 @@ def weight_of(source: Source, column: str, aggregate: str = "SUM") -> str:
 
     MAX over one person's rows: her weight stands once for her, however many rows she has.
     """
-    return f"{aggregate}({_number(source, column)})"
+    return f"{aggregate}({number_in(source, column)})"
 
 
 def check_people(engine: Engine, source: Source, schema: Schema) -> None:
@@ -311,7 +311,7 @@ def check_people(engine: Engine, source: Source, schema: Schema) -> None:
         refuse_look_alikes(engine, source, schema.person, "person")
     if schema.count is not None:
         _check_number(engine, source, schema.count, "count", "whole numbers of people, 0 or more")
-        number = _number(source, schema.count)
+        number = number_in(source, schema.count)
         broken = _first(
             engine, source, f"SUM(CASE WHEN {number} <> FLOOR({number}) THEN 1 ELSE 0 END)"
         )
@@ -349,7 +349,7 @@ def _check_number(engine: Engine, source: Source, column: str, role: str, allowe
         raise InputError(
             f"{role} column {column!r} has the type {source.types[column]}; it must hold {allowed}"
         )
-    number = _number(source, column)
+    number = number_in(source, column)
     for problem, condition in (
         ("no number", f"{number} IS NULL OR isnan({number})"),
         ("a negative number", f"{number} < 0"),
@@ -368,7 +368,8 @@ def is_numeric(kind: pa.DataType) -> bool:
     )
 
 
-def _number(source: Source, column: str) -> str:
+def number_in(source: Source, column: str) -> str:
+    """SQL of a cell as a number."""
     if source.is_untyped(column):
         # TRIM also keeps DuckDB from moving the cast into its CSV reader, where it would fail hard.
         text = f"TRIM({source.column(column)})"

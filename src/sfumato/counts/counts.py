@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from sfumato.counts.owners import RowsByPerson
 from sfumato.errors import SchemaError, did_you_mean
-from sfumato.numbers import Codes, Ints, offsets_of, sums_by, taken_rows
+from sfumato.numbers import Codes, Ints, distinct, offsets_of, sums_by, taken_rows
 from sfumato.schema.domain import Domain
 
 if TYPE_CHECKING:
@@ -183,7 +183,8 @@ class Counts(TableCounts):
     `codes` has one row per QI and one column per tuple; `values` likewise for the sensitive
     attributes. `weights` are summed survey weights. `owner`: where people's rows are published one
     by one, n counts rows, and this says whose each is, rows in the order of tuples, people as 0, 1,
-    2, ...; whoever counts people then counts distinct ones (`counts/owners.py`).
+    2, ...; whoever counts people then counts distinct ones (`counts/owners.py`), and `weights` are
+    those of each person.
     """
 
     fits_memory: ClassVar[bool] = True
@@ -245,7 +246,7 @@ class Counts(TableCounts):
         """Only the tuples at these positions."""
         several = None if self.several is None else self.several.take(kept, len(self))
         extra = self.extra_memberships if several is None else several.extra
-        owner = self.owner
+        owner, weights = self.owner, self.weights
         if owner is not None:
             owner = owner[taken_rows(offsets_of(self.n), kept)[1]]
             extra = len(owner) - int(np.count_nonzero(np.bincount(owner)))
@@ -254,7 +255,7 @@ class Counts(TableCounts):
             codes=self.codes.take(kept, axis=1),  # several times as fast as an index
             values=self.values.take(kept, axis=1),
             n=self.n[kept],
-            weights=None if self.weights is None else self.weights[kept],
+            weights=weights if weights is None or owner is not None else weights[kept],
             protect=None if self.protect is None else (self.protect[0], self.protect[1][kept]),
             extra_memberships=extra,
             several=several,
@@ -263,7 +264,7 @@ class Counts(TableCounts):
 
     def row_by_row(self) -> Counts:
         """Every row a tuple of its own, in the order of owners, who are told apart no more."""
-        rows = replace(self, owner=None).take(np.repeat(np.arange(len(self)), self.n))
+        rows = replace(self, owner=None, weights=None).take(np.repeat(np.arange(len(self)), self.n))
         return replace(rows, n=np.ones(len(rows), dtype=np.int64), extra_memberships=0)
 
     def compact(self) -> Counts:
@@ -279,14 +280,14 @@ class Counts(TableCounts):
             return self.take(first)  # no tuple is there twice
         summed = sums_by(number, self.n, len(first))
         weights = self.weights
-        if weights is not None:
+        if weights is not None and self.owner is None:
             weights = np.bincount(number, weights=weights, minlength=len(first)).astype(np.float64)
         several = self.several and SeveralTuples(self.several.person, number[self.several.tuples])
         owner = self.owner
         if owner is not None:
             owner = owner[np.argsort(np.repeat(number, self.n), kind="stable")]
         return replace(
-            replace(self, owner=None).take(first),
+            replace(self, owner=None, weights=None).take(first),
             n=summed,
             weights=weights,
             extra_memberships=self.extra_memberships,
@@ -313,6 +314,31 @@ class Counts(TableCounts):
         """The tuples of each person's rows, where people have several."""
         assert self.owner is not None
         return RowsByPerson.of(self.n, self.owner)
+
+    def population(
+        self, group: Ints, total: int, tuples: Ints | None = None, n: Ints | None = None
+    ) -> npt.NDArray[np.float64] | None:
+        """What the survey weights of each of `total` groups' people add up to, hers once where
+        somebody has several rows there; None without any.
+
+        `group` is that of each tuple, or of n people of each of these `tuples`; -1: none.
+        """
+        if self.weights is None:
+            return None
+        kept = np.flatnonzero(group >= 0)
+        placed = kept if tuples is None else tuples[kept]
+        group = group[kept].astype(np.int64)
+        if self.owner is not None:
+            rows = taken_rows(offsets_of(self.n), placed)[1]
+            people = len(self.weights)
+            pairs = distinct(np.repeat(group, self.n[placed]) * people + self.owner[rows])
+            group, person = np.divmod(pairs, people)
+            weights = self.weights[person]
+        else:
+            weights = self.weights[placed]
+            if n is not None:
+                weights = weights * (n[kept] / self.n[placed])
+        return np.bincount(group, weights, minlength=total).astype(np.float64)
 
     def people_by_value(
         self, attribute: int, group: Ints, code: Codes | None = None

@@ -34,6 +34,7 @@ from sfumato.counts.columns import (
     key_of,
     keys,
     measures,
+    number_in,
     weight_of,
 )
 from sfumato.counts.counts import Attribute, Counts, TableCounts, begin_runs, rank_rows
@@ -133,11 +134,17 @@ def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Codi
             joins, code = join_table(engine, joins, [digit], brought)
             listed.append(code)
     listed = [named(number, f"v{place}") for place, number in enumerate(listed)]
-    rows = engine.fetch(select([*listed, named(person, "person")], joins))
+    listed.append(named(person, "person"))
+    if schema.weight is not None:
+        listed.append(named(number_in(source, schema.weight), "w"))
+    rows = engine.fetch(select(listed, joins))
     for table in brought:
         engine.drop(table)
-    numbers = [rows.column(f"v{place}").to_numpy() for place in range(len(listed))]
+    numbers = [rows.column(f"v{place}").to_numpy() for place in range(len(spaces))]
     owner, people = _numbered(rows.column("person").to_numpy())
+    weights = None
+    if schema.weight is not None:
+        weights = _one_weight_each(owner, rows.column("w").to_numpy(), people, schema.weight)
     if packed and spaces[0] * people < 1 << NUMBER_BITS:
         tuple_of, first = numbers[0], None
     else:
@@ -158,9 +165,24 @@ def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Codi
         codes=codes[:quasi],
         values=codes[quasi:],
         n=np.diff(begins, append=len(tuples)),
+        weights=weights,
         extra_memberships=len(tuples) - people,
         owner=owner.astype(np.int32),
     )
+
+
+def _one_weight_each(
+    owner: Ints, weight: npt.NDArray[np.float64], people: int, column: str
+) -> npt.NDArray[np.float64]:
+    """The survey weight of each person, of whose rows each says it."""
+    weights = np.zeros(people)
+    weights[owner] = weight
+    if apart := len(np.unique(owner[weights[owner] != weight])):
+        raise InputError(
+            f"weight column {column!r}: {apart:,} people have rows of several weights; a survey "
+            "weight is a person's, give each person one"
+        )
+    return weights
 
 
 def _people_numbered(

@@ -282,7 +282,10 @@ class Beside:
         if self.multiplicity is not None:
             raise InputError("groups that each stand for many cannot be put together")
         population: Floats | None = None
-        if self.population is not None:
+        unlinked = None if self.unlinked is None else self.unlinked.merge(number, total)
+        if self.population is not None and unlinked is not None and unlinked.placed is not None:
+            population = unlinked.population(total)
+        elif self.population is not None:
             summed_up = np.bincount(number, weights=self.population, minlength=total)
             population = summed_up.astype(np.float64)
         protected = self.protected
@@ -298,7 +301,7 @@ class Beside:
             protected=protected,
             inside=None if self.inside is None else self.inside.merge(number, total),
             several=None if self.several is None else self.several.merge(number),
-            unlinked=None if self.unlinked is None else self.unlinked.merge(number, total),
+            unlinked=unlinked,
             perturbed=self.perturbed,
             register=None if self.register is None else self.register.merge(number, total),
         )

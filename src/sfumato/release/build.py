@@ -197,14 +197,8 @@ def _counted(
             placement = placement.renumbered(number)
             described = described.take(first)
     table = placement.table
-    population = None
     counts = placement.counts
-    if counts.weights is not None:
-        kept = placement.groups >= 0
-        share = placement.n[kept] / counts.n[placement.tuples[kept]]
-        weights = counts.weights[placement.tuples[kept]] * share
-        summed = np.bincount(placement.groups[kept], weights=weights, minlength=len(described))
-        population = summed.astype(np.float64)
+    population = counts.population(placement.groups, len(described), placement.tuples, placement.n)
     several, suppressed = _several(placement), placement.suppressed
     notes: tuple[str, ...] = ()
     if counts.owner is not None:
@@ -213,10 +207,12 @@ def _counted(
         if suppressed:
             notes = (f"{suppressed:,} of {counts.memberships:,} rows are left out",)
         suppressed = counts.people - several.everybody
-    if table.schema.publish_weight is not None and suppressed:
+    left_out = placement.suppressed if counts.owner is not None else suppressed
+    if table.schema.publish_weight is not None and left_out:
+        left_words = "rows that are left out" if counts.owner is not None else "suppressed"
         notes += (
             "whoever knows what the weights of everybody add up to, as is public of many surveys, "
-            f"subtracts the published ones: the rest are those of the {suppressed:,} suppressed",
+            f"subtracts the published ones: the rest are those of the {left_out:,} {left_words}",
         )
     return Release(
         schema=table.schema,

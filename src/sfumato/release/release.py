@@ -11,7 +11,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pyarrow as pa
 
 from sfumato.counts.counts import Counts
@@ -323,15 +322,11 @@ def _tuples_as_they_stand(table: Table, counts: Counts) -> Release:
         parts=tuple(Singletons(domain) for domain in counts.quasi),
         codes=counts.codes.take(first, axis=1),
     )
-    population: Floats | None = None
-    if counts.weights is not None:
-        summed = np.bincount(group, weights=counts.weights, minlength=len(first))
-        population = summed.astype(np.float64)
     return Release(
         table.schema,
         by_attribute,
         regions,
-        population=population,
+        population=counts.population(group, len(first)),
         label=table.source.label,
         notes=standing_notes(table),
         made=ReadFrom(Placement.whole_tuples(table, group)),

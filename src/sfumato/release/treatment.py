@@ -427,7 +427,8 @@ def _uncounted(release: Release, table: Table | None) -> Iterator[ColumnTreatmen
     if schema.weight is not None and schema.publish_weight == "keep":
         yield ColumnTreatment(schema.weight, "weight", "as it is", "as it is", changed=0)
     elif schema.weight is not None and schema.publish_weight == "group":
-        yield ColumnTreatment(schema.weight, "weight", "mean of the group", "the mean of the group")
+        by = "group's rows" if schema.rows == "unlinked" else "group"
+        yield ColumnTreatment(schema.weight, "weight", "mean of the group", f"the mean of the {by}")
     for name in release.stray.identifiers:
         yield ColumnTreatment(
             name, "identifiers", "as it is", "in the file, though it names people"

@@ -97,6 +97,11 @@ class UnlinkedRows:
         by_person = None if self.by_person is None else with_several(self.by_person)
         return replace(self, by_row=with_several(self.by_row), by_person=by_person)
 
+    def population(self, total: int) -> Floats | None:
+        """What people's survey weights add up to in each of so many groups, where it is known."""
+        placed = self.placed
+        return None if placed is None else placed.counts.population(placed.groups, total)
+
     @property
     def readings(self) -> tuple[Groups, ...]:
         """As criteria of one value judge them."""

@@ -233,7 +233,13 @@ class Schema:
                 f"pseudonyms: where rows are linked it is by person; name {self.person!r} alone "
                 "there for keyed ones, or leave pseudonyms out for random numbers"
             )
-        for role in ("weight", "protect", "lists"):
+        if self.rows == "unlinked" and self.publish_weight == "keep":
+            raise SchemaError(
+                "publish_weight = 'keep' and rows = 'unlinked' do not go together: a weight that "
+                "stands on all rows of a person links them as a pseudonym does; use 'group', the "
+                "mean of each group's rows"
+            )
+        for role in ("protect", "lists"):
             if self.rows == "unlinked" and getattr(self, role):
                 raise SchemaError(
                     f"{role} and rows = 'unlinked' do not go together yet; leave {role} out, or "

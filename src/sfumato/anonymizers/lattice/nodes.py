@@ -97,10 +97,7 @@ def with_needs(node: Rolled, groups: Groups, needs: frozenset[str]) -> Groups:
         begins = np.searchsorted(of_tuple[order], np.arange(len(node) + 1))
         beside = replace(beside, inside=Inside(counts, begins, order, counts.n[order]))
     if "regions" in needs:
-        population = None
-        if counts.weights is not None:
-            summed = np.bincount(of_tuple, counts.weights, minlength=len(node))
-            population = summed.astype(np.float64)
+        population = counts.population(of_tuple, len(node))
         regions = node_regions(node, np.ones(len(node), dtype=bool))
         beside = replace(beside, regions=regions, population=population)
     return groups.with_beside(beside)

@@ -140,11 +140,9 @@ class Safety:
         if "regions" not in self._needs:
             return groups.with_beside(beside)
         population = None
-        if counts.weights is not None:
+        if counts.weighted:
             group, total, tuples = self._members(batch, split)
-            share = batch.rows.n[split.order] / counts.n[tuples]
-            behind = np.bincount(group, counts.weights[tuples] * share, minlength=total)
-            population = behind.astype(np.float64)
+            population = counts.population(group, total, tuples, batch.rows.n[split.order])
         regions = self._describe(batch, split)
         return groups.with_beside(replace(beside, regions=regions, population=population))
 

@@ -38,7 +38,10 @@ OWNER = "whose row"  # of rows with a number for each one's person, which are ne
 
 
 def rows_with_owners(release: Release, seed: int | None = None) -> pa.Table:
-    """The published rows and a number of each one's person, for the owner's evidence."""
+    """The published rows and a number of each one's person, for the owner's evidence.
+
+    Survey weights, if they are published, are people's own there: a group's mean tells nobody's.
+    """
     if OWNER in (name for _, name in release.schema.roles()):
         raise SchemaError(f"column {OWNER!r} has the name of the owners of rows; rename it")
     return tables_of(release, seed, owners=True)["data"]
@@ -92,7 +95,10 @@ def tables_of(
         assert counts.owner is not None
         placed = placement.tuples[placement.groups >= 0]
         places = taken_rows(offsets_of(counts.n), placed)[1]
-        columns[OWNER] = pa.array(counts.owner[places][order])
+        owner = counts.owner[places][order]
+        columns[OWNER] = pa.array(owner)
+        if counts.weights is not None and release.schema.weight in columns:
+            columns[release.schema.weight] = pa.array(counts.weights[owner])
     return {"data": pa.table(columns)}
 
 

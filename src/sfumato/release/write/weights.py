@@ -5,6 +5,10 @@ up to those of its people, as near as six digits tell: published cells count wha
 Means are rounded up, so that a k-map that holds at home holds for whoever reads the public file.
 People who are suppressed take their weights with them. Whoever wants the whole population
 multiplies by the factor that the manifest tells, if so many are suppressed that it tells of none.
+
+Where several rows of a person are published one by one, each stands for as many rows of the
+population as she for people: sums over rows by group are kept. Those over people are not told: who
+reads the file cannot count her once.
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from sfumato.numbers import Floats
 from sfumato.release.release import Release
 
 WARNING = "a weight that few people have finds them as a name does"
+ROWS_MEAN = "mean of the group's rows"
 DIGITS = 6  # that a published mean has
 _UP = Context(prec=DIGITS, rounding=ROUND_CEILING)
 _MANY = 10  # suppressed people of whom a sum may be told
@@ -30,9 +35,25 @@ _MANY = 10  # suppressed people of whom a sum may be told
 
 def mean_weights(release: Release) -> Floats:
     """The weight that everybody in each group is published with."""
-    if release.population is None:
+    summed = _sums(release)
+    if summed is None:
         raise InputError("publish_weight: the weights of this release's groups are not known")
-    return rounded(release.population / np.maximum(release.groups.sizes, 1))
+    return rounded(summed / np.maximum(release.groups.published_rows, 1))
+
+
+def _sums(release: Release) -> Floats | None:
+    """What the weights of each group's rows add up to."""
+    if release.schema.rows != "unlinked" or release.population is None:
+        return release.population
+    placement = release.placement
+    if placement is None:
+        return None
+    placed = placement.in_memory("publishing survey weights of rows")
+    rows, weights = placed.owned_rows, placed.counts.weights
+    assert rows is not None
+    assert weights is not None
+    summed = np.bincount(rows.group, weights[rows.person], minlength=len(release.groups))
+    return summed.astype(np.float64)
 
 
 def rounded(numbers: Floats) -> Floats:
@@ -45,17 +66,25 @@ def told_of_weights(release: Release) -> dict[str, object]:
     if release.schema.publish_weight != "group":
         return {"weights": "original", "warning": WARNING}
     entry: dict[str, object] = {"weights": "mean of the group", "sums_kept_to": 10 / 10**DIGITS}
-    placement = release.placement
-    if release.suppressed >= _MANY and placement is not None and release.population is not None:
+    placement, summed = release.placement, _sums(release)
+    of_rows = release.schema.rows == "unlinked"
+    if of_rows:
+        entry["weights"] = ROWS_MEAN
+    if placement is None or summed is None:
+        return entry
+    if (placement.suppressed if of_rows else release.suppressed) >= _MANY:
         whole = placement.table.counts.either(in_memory=_in_memory, stored=_stored)
-        published = float(release.population.sum())
+        published = float(summed.sum())
         if published > 0:
             entry["times_for_suppressed"] = float(f"{whole / published:.3f}")
     return entry
 
 
 def _in_memory(counts: Counts) -> float:
-    return 0.0 if counts.weights is None else float(counts.weights.sum())
+    if counts.weights is None:
+        return 0.0
+    weights = counts.weights if counts.owner is None else counts.weights[counts.owner]
+    return float(weights.sum())
 
 
 def _stored(counts: StoredCounts) -> float:
@@ -65,7 +94,14 @@ def _stored(counts: StoredCounts) -> float:
 
 def words_of_weights(column: Mapping[str, Any]) -> str:
     """How to reckon with a column of weights, as the manifest describes it."""
-    words = f"{column['name']} is the number of people of the population that a row stands for"
+    if column.get("weights") == ROWS_MEAN:
+        words = (
+            f"{column['name']} is the number of rows of the population, not of people, that a row "
+            "stands for, the mean of the rows with the same quasi-identifiers: sums over rows by "
+            "these are kept; people have several rows, and how many they stand for cannot be told"
+        )
+    else:
+        words = f"{column['name']} is the number of people of the population that a row stands for"
     if column.get("weights") == "mean of the group":
         words += ", the mean of the rows with the same quasi-identifiers: sums by these are kept"
     times = column.get("times_for_suppressed")

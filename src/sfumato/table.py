@@ -380,6 +380,9 @@ def read(source: object, schema: Schema | SaysHowToRead, **options: Unpack[Table
     return load_table(source, schema.schema, reading.over(schema.read))
 
 
+_LINKED_NEEDS = "people of linked rows are found by all of theirs, so a file must say whose each is"
+
+
 @phase("reading")
 def load_table(source: object, schema: Schema, reading: Reading) -> Table:
     """Read a table as `reading` says."""
@@ -398,7 +401,9 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
     for role, name in schema.roles():
         # An identifier that is already gone is no loss; any other column must be there.
         if name not in registered.types and role != "identifiers":
-            raise missing_column(registered, name, role)
+            missing = missing_column(registered, name, role)
+            of_linked = role == "person" and schema.rows == "linked"
+            raise InputError(f"{missing}; {_LINKED_NEEDS}") if of_linked else missing
     for option, name in reading.columns_named():
         if name not in (*registered.types, *registered.others):
             raise missing_column(registered, name, option)

@@ -208,4 +208,4 @@ def test_a_node_of_linked_rows_keeps_to_limits_and_names() -> None:
     with pytest.raises(sf.InputError, match="levels 0 to 3"):
         sf.generalize(table, {"age": 9})
     with pytest.raises(sf.PolicyError, match="one description of each person"):
-        sf.generalize(table, {"age": 1}, [sf.KMap(2, "weights")])
+        sf.generalize(table, {"age": 1}, [sf.DeltaPresence(0, 0.5, population="weights")])

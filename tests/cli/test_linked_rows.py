@@ -35,6 +35,34 @@ def test_the_journey_of_linked_rows(folder: Path) -> None:
     assert json.loads(judged.stdout)["release"]["people"] == 7
 
 
+def test_a_register_tells_who_fits_a_signature(folder: Path) -> None:
+    visits = (folder / "visits.csv").read_text()
+    others = [f"{n},4{n},{ward},\n" for n in range(3) for ward in ("north", "south")]
+    (folder / "register.csv").write_text(visits + "".join(others))
+    bound = '\n[[require]]\nkind = "k-map"\nk = 6\npopulation = "register.csv"\n'
+    (folder / "mapped.toml").write_text((folder / "policy.toml").read_text() + bound)
+    given = ("--policy", folder / "policy.toml")
+    made = sfumato("anonymize", folder / "visits.csv", *given, "--out", folder / "release")
+    assert made.returncode == 0, made.stderr
+    asked = ("audit", folder / "release", "--policy", folder / "policy.toml", "--json")
+    judged = sfumato(*asked, "--population", folder / "register.csv")
+    journalist = next(
+        row for row in json.loads(judged.stdout)["threats"] if row["adversary"] == "journalist"
+    )
+    assert journalist["status"] == "measured"
+    mapped = sfumato("audit", folder / "visits.csv", "--policy", folder / "mapped.toml", "--json")
+    verdict = json.loads(mapped.stdout)["verdicts"][-1]
+    assert (verdict["criterion"], verdict["status"], verdict["measured"]) == (
+        "k-map",
+        "violated",
+        1,
+    )
+    (folder / "register.csv").write_text("age,ward\n41,north\n")
+    refused = sfumato(*asked, "--population", folder / "register.csv")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+    assert "so a file must say whose each is" in refused.stderr
+
+
 def test_a_bound_on_households_in_a_policy(folder: Path) -> None:
     households = PAGE[PAGE.index("## Households") :]
     bounds = re.findall(r"```toml\n(.*?)```", households, re.DOTALL)[0]
@@ -102,7 +130,10 @@ def test_households_of_a_release_are_judged_from_its_folder(folder: Path, rows: 
     ("change", "said"),
     [
         ('rows = "linkd"', "use 'gathered', 'unlinked' or 'linked'"),
-        ('rows = "linked"\nweight = "age2"', "weight and rows = 'linked' do not go together"),
+        (
+            'rows = "linked"\nweight = "age2"\npublish_weight = "keep"',
+            "publish_weight = 'keep' and rows = 'linked' do not go together",
+        ),
         ('rows = "unlinked"\nprotect = "age2"', "protect and rows = 'unlinked' do not go together"),
     ],
 )

@@ -53,5 +53,40 @@ def candidates(people: list[list[Row]], known: int | str) -> list[int]:
     return fewest
 
 
+Cells = frozenset[int]  # the values of a row that a published one stands for
+
+
+def fits(rows: list[int], published: list[Cells]) -> bool:
+    """Whether somebody's rows, all of them, can be published as these."""
+    return len(rows) == len(published) and any(
+        all(value in cell for value, cell in zip(order, published, strict=True))
+        for order in permutations(rows)
+    )
+
+
+def contains(rows: list[int], known: tuple[Cells, ...]) -> bool:
+    """Whether some of somebody's rows can be published as these."""
+    return any(
+        all(value in cell for value, cell in zip(order, known, strict=True))
+        for order in permutations(rows, len(known))
+    )
+
+
+def behind(
+    register: list[list[int]], release: list[list[Cells]]
+) -> dict[tuple[int, int], Fraction]:
+    """How likely each of a register is behind each pseudonym, all ways being alike."""
+    ways = [
+        way
+        for way in permutations(range(len(register)), len(release))
+        if all(fits(register[who], rows) for who, rows in zip(way, release, strict=True))
+    ]
+    chance: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
+    for way in ways:
+        for pseudonym, who in enumerate(way):
+            chance[who, pseudonym] += Fraction(1, len(ways))
+    return chance
+
+
 def _cells(rows: list[Row]) -> Counter:
     return Counter(cell for cell, _ in rows)

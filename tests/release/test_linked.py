@@ -87,7 +87,7 @@ def test_that_all_have_a_value_in_some_row_is_no_diversity() -> None:
 
 def test_what_needs_one_description_of_a_person_is_not_judged() -> None:
     release = as_published([[("x", "A")], [("x", "B"), ("y", "A")]])
-    verdict = sf.audit(release, [sf.KMap(2, "weights")]).verdicts[0]
+    verdict = sf.audit(release, [sf.DeltaPresence(0, 0.5, population="weights")]).verdicts[0]
     assert verdict.status == "cannot_judge"
     assert "links several rows" in verdict.note
 
@@ -99,7 +99,7 @@ def test_an_intersection_attack_says_why_it_does_not_take_them() -> None:
         sf.intersection_attack([release, release], people)
 
 
-@pytest.mark.parametrize("role", ["keep", "weight", "protect"])
+@pytest.mark.parametrize("role", ["keep", "protect"])
 def test_roles_that_linked_rows_do_not_have(role: str) -> None:
     frame = pd.DataFrame({"who": [1, 1], "ward": ["x", "y"], "ill": ["A", "B"], "more": [1, 1]})
     given = {role: ["more"] if role == "keep" else "more"}

@@ -25,21 +25,23 @@ from typing import TypeVar
 
 import numpy as np
 
+from sfumato.adversaries.locating.signature_register import cannot_tell_signatures, count_register
 from sfumato.anonymizers.base import Anonymizer, Task, refused
 from sfumato.anonymizers.best import Best
 from sfumato.anonymizers.lattice.lattice import Lattice, LatticeFindings
 from sfumato.anonymizers.mondrian.mondrian import Mondrian, MondrianFindings
 from sfumato.counts.counts import Attribute, Counts
 from sfumato.criteria.base import Criterion, GroupCriterion, by_signatures, groups_about, judge
-from sfumato.criteria.k_anonymity import KAnonymity
+from sfumato.criteria.k_anonymity import KAnonymity, KMap
 from sfumato.criteria.of_lists import OfLists
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.numbers import Bools, Codes, Ints
 from sfumato.progress import Ticker
 from sfumato.release.description import Regions
+from sfumato.release.groups import Groups
 from sfumato.release.linked import LinkedRows, linked_release, rows_of
 from sfumato.release.made import MadeHere
-from sfumato.release.release import Release
+from sfumato.release.release import Release, as_it_stands
 from sfumato.release.signatures import Signatures, signatures_of
 from sfumato.schema.region import Anything, Region
 from sfumato.schema.roles import Schema
@@ -81,7 +83,16 @@ def _prepared(task: Task) -> Task:
                 f"{criterion.name} needs one description of each person, and rows = 'linked' "
                 "publishes several; take it out of the policy, or publish rows = 'unlinked'"
             )
+        if isinstance(criterion, KMap):
+            reason = cannot_tell_signatures(as_it_stands(task.table), criterion.population)
+            if reason:
+                raise PolicyError(f"{criterion.name}: {reason}")
     return replace(task, table=_in_random_order(task.table, task.seed))
+
+
+def _judged_finished(task: Task) -> list[Criterion]:
+    """What no search of wide records carries along: a register is of people's single rows."""
+    return [c for c in task.criteria if c in task.at_end or c.population_table is not None]
 
 
 def _better(task: Task) -> Release:
@@ -239,6 +250,7 @@ def wide_table(table: Table, pieces: Pieces, length: int) -> Table:
         np.vstack([rows.codes[:, at[:, j]] for j in places]),
         np.vstack([lists.values, *(rows.values[:, at[:, j]] for j in places)]),
         lists.n,
+        weights=None if rows.weights is None else rows.weights[rows.person[at[:, 0]]],
         by_row=tuple(whole.by_value(a) for _ in places for a in range(len(rows.sensitive))),
     )
     wide = _wide_schema(schema, length)
@@ -294,7 +306,7 @@ def wide_criteria(
 
 def _by_mondrian(task: Task, maker: Mondrian) -> Release:
     """The finest that holds; of larger and larger groups, where only finished ones are judged."""
-    finished = [criterion for criterion in task.criteria if criterion in task.at_end]
+    finished = _judged_finished(task)
     carried = tuple(criterion for criterion in task.criteria if criterion not in finished)
     least = max([1, *(criterion.fewest_people for criterion in task.criteria)])
     while True:
@@ -442,6 +454,14 @@ def _without_failing(linked: LinkedRows, task: Task) -> LinkedRows:
             )
 
 
+def _asked(criterion: Criterion, release: Release) -> list[Groups]:
+    """The groups it judges; none where a register tells of others: it is judged when finished."""
+    if criterion.population_table is None:
+        return groups_about(criterion, release)
+    counted = count_register(release, criterion.population_table)
+    return [] if counted.groups is None or counted.other else [counted.groups]
+
+
 def _failing(release: Release, linked: LinkedRows, task: Task) -> Bools:
     """The pseudonyms of groups that fail a criterion."""
     described, by_row = release.regions, release.by_row
@@ -453,7 +473,7 @@ def _failing(release: Release, linked: LinkedRows, task: Task) -> Bools:
     for criterion in task.criteria:
         if not isinstance(criterion, GroupCriterion):
             continue
-        for groups in groups_about(criterion, release):
+        for groups in _asked(criterion, release):
             failing = ~criterion.holds(groups)
             if criterion.reads_values and not criterion.of_several:
                 assert by_row.several.person is not None

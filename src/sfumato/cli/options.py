@@ -61,7 +61,7 @@ def read_population(path: Path, rules: Policy, schema: Schema, reading: Reading)
     from sfumato.table import load_table
 
     settings = rules.reading_of([path], reading.about("file", "engine"))
-    return load_table(path, schema.part(schema.quasi), settings)
+    return load_table(path, schema.of_register(), settings)
 
 
 # -- several releases, and the people in all of them -----------------------------------------------

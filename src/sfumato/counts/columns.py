@@ -293,7 +293,8 @@ def people_of(source: Source, schema: Schema) -> str:
 def weight_of(source: Source, column: str, aggregate: str = "SUM") -> str:
     """SQL aggregate: the people of the population behind a group of rows.
 
-    MAX over one person's rows: her weight stands once for her, however many rows she has.
+    MAX over one person's rows: her weight stands once for her, however many rows she has. "" is no
+    aggregate: what stands in each row.
     """
     return f"{aggregate}({number_in(source, column)})"
 

@@ -9,14 +9,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sfumato.counts.columns import Coding, check_lists, check_people, domain_of, has_lists
+from sfumato.counts.columns import (
+    Coding,
+    check_lists,
+    check_people,
+    domain_of,
+    has_lists,
+    weight_of,
+)
 from sfumato.counts.counts import Attribute, Counts, SeveralTuples, TableCounts, rank_rows
 from sfumato.counts.scan import join_codes, scan
 from sfumato.counts.stored import bytes_for
 from sfumato.counts.value_sets import code_sets
 from sfumato.engines.base import Engine, Source, named, select
 from sfumato.errors import InputError, ResourceError, SchemaError
-from sfumato.numbers import Codes, Ints, offsets_of
+from sfumato.numbers import Codes, Floats, Ints, offsets_of
 from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
 
@@ -25,7 +32,8 @@ from sfumato.schema.roles import Schema
 class PersonRows:
     """Row i is that of `person[i]`, who are 0, 1, 2, ... in order; nobody's name is in it.
 
-    `codes` has one row per quasi-identifier, `values` one per sensitive attribute.
+    `codes` has one row per quasi-identifier, `values` one per sensitive attribute; `weights` are
+    survey weights, one a person.
     """
 
     quasi: tuple[Domain, ...]
@@ -33,6 +41,7 @@ class PersonRows:
     person: Ints
     codes: Codes
     values: Codes
+    weights: Floats | None = None
 
     def __len__(self) -> int:
         return len(self.person)
@@ -84,12 +93,17 @@ class PersonRows:
 
 def refuse_roles(schema: Schema) -> None:
     """Roles that have no meaning yet where rows are linked."""
-    for role in ("keep", "weight", "protect", "count"):
+    for role in ("keep", "protect", "count"):
         if getattr(schema, role):
             raise SchemaError(
                 f"{role} and rows = 'linked' do not go together: a pseudonym links "
                 f"quasi-identifiers and sensitive values only; leave {role} out"
             )
+    if schema.publish_weight == "keep":
+        raise SchemaError(
+            "publish_weight = 'keep' and rows = 'linked' do not go together; use 'group', and "
+            "everybody has the mean weight of those with equal rows"
+        )
 
 
 def person_rows(
@@ -121,6 +135,8 @@ def person_rows(
     person = source.column(str(schema.person))
     listed = [named(f"DENSE_RANK() OVER (ORDER BY {person})", "person")]
     listed += [named(where[name], called) for name, called in names.items()]
+    if schema.weight is not None:
+        listed.append(named(weight_of(source, schema.weight, ""), "w"))
     order = ", ".join(("person", *names.values()))
     rows = engine.fetch(f"{select(listed, joins)} ORDER BY {order}")
     for table in brought:
@@ -130,14 +146,31 @@ def person_rows(
         cells = [rows.column(names[name]).to_numpy().astype(np.int32) for name in chosen]
         return np.vstack(cells) if cells else np.zeros((0, rows.num_rows), dtype=np.int32)
 
+    owner = rows.column("person").to_numpy().astype(np.int64) - 1
+    weights = None
+    if schema.weight is not None:
+        weights = _weights(owner, rows.column("w").to_numpy().astype(np.float64), schema.weight)
     quasi, sensitive = tuple(schema.quasi), tuple(schema.sensitive)
     return PersonRows(
         tuple(columns[name].domain for name in quasi),
         tuple(Attribute(columns[name].domain) for name in sensitive),
-        rows.column("person").to_numpy().astype(np.int64) - 1,
+        owner,
         stack(quasi),
         stack(sensitive),
+        weights,
     )
+
+
+def _weights(person: Ints, weight: Floats, column: str) -> Floats:
+    """The weight of each person, which is that of all of her rows."""
+    first = np.flatnonzero(np.diff(person, prepend=-1))
+    differs = len(np.unique(person[weight != weight[first][person]]))
+    if differs:
+        raise InputError(
+            f"weight column {column!r}: {differs:,} people have different weights on their rows; a "
+            "survey weight is a person's, so give each the same on all of her rows"
+        )
+    return weight[first]
 
 
 def count_people(

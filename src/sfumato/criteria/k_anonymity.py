@@ -20,7 +20,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sfumato.adversaries.base import Asked
-from sfumato.adversaries.linkage.risks import JOURNALIST, PROSECUTOR, WHOSE_ROW, overlaps_apart
+from sfumato.adversaries.linkage.risks import JOURNALIST, PROSECUTOR, WHOSE_ROW
 from sfumato.adversaries.linkage.special_uniques import (
     BY_FEW_COLUMNS,
     MOST_SETS,
@@ -34,10 +34,10 @@ from sfumato.adversaries.locating.people import (
     Population,
     PopulationPerGroup,
     check_population,
-    register_groups,
     same_population,
     unknown_population,
 )
+from sfumato.adversaries.locating.signature_register import count_register, overlaps_apart
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import (
@@ -86,6 +86,7 @@ class KMap(GroupCriterion):
     upward_closed: ClassVar[bool] = True
     reads_values: ClassVar[bool] = False
     about_identity: ClassVar[bool] = True
+    of_rows: ClassVar[bool] = True
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("k", PEOPLE),)
 
     alone: ClassVar[bool] = False  # True: whoever fits another group too does not count
@@ -122,11 +123,16 @@ class KMap(GroupCriterion):
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:
         """Where regions overlap, a register rules people out of a group by where else they fit."""
-        if (known := register_groups(release, self.population)) is not None:
-            return self.verdict(known).without_groups()
-        if self.population == WEIGHTS or not overlaps_apart(release):
-            return self.verdict(groups)
-        return _KMapOfOverlap(self.k, self.population, sensitive=self.sensitive).verdict(groups)
+        counted = count_register(release, self.population)
+        if counted.reason:
+            return self.unjudged("cannot_judge", counted.reason, groups)
+        asked: KMap = self
+        if self.population != WEIGHTS and overlaps_apart(release):
+            asked = _KMapOfOverlap(self.k, self.population, sensitive=self.sensitive)
+        if counted.groups is None:
+            return asked.verdict(groups)
+        verdict = asked.verdict(counted.groups)
+        return verdict.without_groups() if counted.other else verdict
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         behind_group = PopulationPerGroup.behind(groups, self.population, alone=self.alone)

@@ -21,7 +21,6 @@ import numpy as np
 
 from sfumato.adversaries.base import Asked
 from sfumato.adversaries.linkage.presence import NAME, Presence, PresenceSeeker, presence
-from sfumato.adversaries.linkage.risks import overlaps_apart
 from sfumato.adversaries.locating.people import (
     Population,
     PopulationPerGroup,
@@ -30,6 +29,7 @@ from sfumato.adversaries.locating.people import (
     same_population,
     unknown_population,
 )
+from sfumato.adversaries.locating.signature_register import overlaps_apart
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import Criterion, GroupCriterion, Measure, Verdict, parameter, summarize
 from sfumato.criteria.exact import decide, sign

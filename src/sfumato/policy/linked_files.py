@@ -183,7 +183,7 @@ def slot_schema(slot: Slot, schema: Schema, columns: Sequence[str] | None = None
             )
     quasi = tuple(name for name in schema.quasi if columns is None or name in columns)
     if slot == "population":
-        return schema.part(quasi)
+        return schema.of_register(quasi)
     if slot != "shape":
         return schema.part(quasi, tuple(schema.sensitive))
     first = quasi[0]
@@ -364,6 +364,11 @@ class Links:
 
     def _write_counts(self, slot: Slot, table: Table, schema: Schema) -> dict[str, Any]:
         """The people of a table by what matters of them: distinct combinations, and how many."""
+        if table.rows is not None:
+            raise PolicyError(
+                f"{slot}: a policy cannot keep whose rows are whose in {table.source.label}; name "
+                "a file of them"
+            )
         if not table.counts.fits_memory:
             raise ResourceError(
                 f"{slot}: {table.source.label} is no file and larger than memory, so the policy "
@@ -400,7 +405,7 @@ class Links:
 
 def _read_alike(slot: Slot, read_with: Schema, schema: Schema) -> dict[str, Any] | None:
     """The options with which a policy reads a file as it was read; None if it reads otherwise."""
-    if read_with.person is not None or not set(schema.sensitive) <= {
+    if not set(schema.sensitive) <= {
         *read_with.sensitive,
         *(schema.sensitive if slot == "population" else ()),
     }:
@@ -420,8 +425,9 @@ def _read_alike(slot: Slot, read_with: Schema, schema: Schema) -> dict[str, Any]
         file_options, policy_options = getattr(read_with, by_column), getattr(asked, by_column)
         if any(file_options.get(name) != policy_options.get(name) for name in matter):
             return None
-    if (read_with.nulls, read_with.several) != (asked.nulls, asked.several):
-        return None
+    for option in ("nulls", "several", "person", "rows"):
+        if getattr(read_with, option) != getattr(asked, option):
+            return None
     options: dict[str, Any] = {} if columns == default_schema.quasi else {"columns": list(columns)}
     return options if read_with.count is None else {**options, "count": read_with.count}
 

@@ -21,7 +21,7 @@ from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import PSEUDONYM, Regions, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, Made, MadeHere, Placement, ReadFrom, TablePlacement
-from sfumato.release.release import Release
+from sfumato.release.release import Release, weight_notes
 from sfumato.release.signatures import Knows, Signatures, signatures_of, too_many_parts
 from sfumato.release.summing import group_counts, references
 from sfumato.schema.roles import Schema
@@ -81,6 +81,15 @@ class LinkedRows:
         nth = np.empty(len(lengths), dtype=np.int64)
         nth[order] = np.arange(len(order)) - np.searchsorted(person[order], person[order])
         return [keyed.nth(*numbers) for numbers in zip(person.tolist(), nth.tolist(), strict=True)]
+
+    def people_behind(self, signature: Codes, signatures: int) -> Floats | None:
+        """The summed weights of each signature's people, of which one pseudonym is."""
+        if self.rows.weights is None:
+            return None
+        person = np.empty(len(signature), dtype=np.int64)
+        person[self.published_pseudonym] = self.rows.person[self.published]
+        summed = np.bincount(signature, self.rows.weights[person], signatures)
+        return summed.astype(np.float64)
 
     def public(self) -> dict[str, int]:
         """What a manifest tells: what of people's rows is not published, or not together."""
@@ -201,8 +210,14 @@ def linked_release(linked: LinkedRows, findings: Findings | None = None, seed: i
         described,
         suppressed=placement.suppressed,
         disjoint=False,
+        population=linked.people_behind(signature, len(described)),
         label=table.source.label if findings is None else f"release of {table.source.label}",
-        notes=(LINKED_NOTE, *_too_many_notes(described), *linked.notes()),
+        notes=(
+            LINKED_NOTE,
+            *_too_many_notes(described),
+            *linked.notes(),
+            *weight_notes(schema),
+        ),
         made=made,
         by_row=_by_row(linked, signature, kinds, findings, seed),
     )

@@ -368,18 +368,24 @@ def standing_notes(table: Table) -> tuple[str, ...]:
             + ("counted once" if counts.several is not None else "told as at most so many")
         )
     notes += kept_notes(schema, table.perturbed)
+    notes += weight_notes(schema)
+    return (*notes, *reading_notes(table.source, schema))
+
+
+def weight_notes(schema: Schema) -> list[str]:
+    """What the owner must know of survey weights that are published."""
     if schema.publish_weight == "keep":
-        notes.append(
+        return [
             f"survey weights are published as they are, unjudged ({schema.weight}): a weight that "
             "few people have finds them as a name does, and tells how they were sampled"
-        )
-    elif schema.publish_weight == "group":
-        notes.append(
+        ]
+    if schema.publish_weight == "group":
+        return [
             f"survey weights are published as the mean of each group ({schema.weight}), so sums by "
             "group are kept; such a sum is a figure about the people of the group, and where all "
             "of them have one weight it is theirs"
-        )
-    return (*notes, *reading_notes(table.source, schema))
+        ]
+    return []
 
 
 def kept_notes(schema: Schema, perturbed: Mapping[str, Perturbation]) -> list[str]:

@@ -25,7 +25,7 @@ import numpy as np
 from sfumato.counts.counts import Sets, rank_rows
 from sfumato.counts.value_sets import code_sets
 from sfumato.errors import InputError
-from sfumato.numbers import Codes, Ints, offsets_of, rows_of, sums_by, taken_rows
+from sfumato.numbers import Codes, Floats, Ints, offsets_of, rows_of, sums_by, taken_rows
 from sfumato.release.beside import Beside, SeveralGroups
 from sfumato.release.description import Description, Regions, Scheme
 from sfumato.release.groups import Groups
@@ -146,7 +146,12 @@ class Signatures(Description):
         if known is None:
             return groups
         sizes = sums_by(known.part, self.people[known.signature], len(known.parts))
-        return Groups.of_sizes(sizes, Beside(several=self._several(known)))
+        population: Floats | None = None
+        if groups.population is not None:
+            stands_for = groups.population[known.signature]
+            population = np.bincount(known.part, stands_for, len(known.parts)).astype(np.float64)
+        several = self._several(known)
+        return Groups.of_sizes(sizes, Beside(population=population, several=several))
 
     @cached_property
     def fewest(self) -> Ints:
@@ -158,6 +163,15 @@ class Signatures(Description):
         fewest: Ints = np.full(len(self), self.people.sum(), dtype=np.int64)
         np.minimum.at(fewest, known.signature, sizes[known.part])
         return fewest
+
+    def surest(self, risks: Floats) -> Floats:
+        """The highest risk of each signature, of those of whatever may be known of somebody."""
+        known = self.known_rows
+        if known is None:
+            return risks
+        highest: Floats = np.zeros(len(self))
+        np.maximum.at(highest, known.signature, risks[known.part])
+        return highest
 
     def _several(self, known: KnownRows) -> SeveralGroups:
         """Everybody in each group of what may be known of her."""

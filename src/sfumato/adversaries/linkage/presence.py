@@ -24,7 +24,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sfumato.adversaries.base import BeliefChange, CatalogueEntry, Threat, moved
-from sfumato.adversaries.linkage.risks import overlaps_apart
 from sfumato.adversaries.locating.people import (
     Population,
     PopulationPerGroup,
@@ -34,6 +33,7 @@ from sfumato.adversaries.locating.people import (
     register_groups,
     unknown_population,
 )
+from sfumato.adversaries.locating.signature_register import overlaps_apart
 from sfumato.numbers import Codes, Floats
 from sfumato.release.beside import CountedRegister, Headcount
 from sfumato.release.groups import Groups

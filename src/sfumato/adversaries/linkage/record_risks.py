@@ -96,7 +96,7 @@ def record_risks(
     if linked.prosecutor is None:
         raise InputError(f"record risks cannot be told: {linked.reason}")
     if release.by_row is not None:
-        return _of_linked_rows(release, release.by_row)
+        return _of_linked_rows(release, release.by_row, linked)
     source, tuples, groups = _placed(release, table)
     check_records(source)
     counts = source.counts.in_memory("telling the risk of every record")
@@ -147,7 +147,7 @@ def record_risks(
     return RecordRisks(pa.table(columns))
 
 
-def _of_linked_rows(release: Release, by_row: Release) -> RecordRisks:
+def _of_linked_rows(release: Release, by_row: Release, linkage: Linkage) -> RecordRisks:
     """Every row as its person is found: by the pseudonym of hers that tells most."""
     placement, counted = release.placement, by_row.counted_from
     if isinstance(placement, LinkedPlacement):
@@ -171,6 +171,11 @@ def _of_linked_rows(release: Release, by_row: Release) -> RecordRisks:
     np.minimum.at(figures[0], person, fewest)
     np.maximum.at(figures[1], person, 1 / fewest)
     np.maximum.at(figures[2], person, _commonest(release)[signature][linked.published_pseudonym])
+    by_register = None
+    if linkage.journalist is not None:
+        by_register, risks = np.zeros(total), linkage.journalist.per_group
+        of_signature = risks if linkage.all_rows else release.regions.surest(risks)
+        np.maximum.at(by_register, person, of_signature[signature][linked.published_pseudonym])
     group = np.full(total, -1, dtype=np.int64)
     group[person] = signature[linked.published_pseudonym]
     parted = np.unique(person[group[person] != signature[linked.published_pseudonym]])
@@ -186,7 +191,7 @@ def _of_linked_rows(release: Release, by_row: Release) -> RecordRisks:
                 "group": pa.array(group[owner] + 1, mask=group[owner] < 0),
                 "people": pa.array(people[owner], mask=~there[owner]),
                 "prosecutor": pa.array(figures[1][owner]),
-                "journalist": nothing,
+                "journalist": nothing if by_register is None else pa.array(by_register[owner]),
                 "suda_table": nothing,
                 "suda_release": nothing,
                 "worst_belief": pa.array(figures[2][owner]),

@@ -39,7 +39,12 @@ from sfumato.adversaries.linkage.uniqueness import (
     choose,
     population_uniqueness,
 )
-from sfumato.adversaries.locating.people import SLACK, PopulationPerGroup, register_groups
+from sfumato.adversaries.locating.people import SLACK, PopulationPerGroup
+from sfumato.adversaries.locating.signature_register import (
+    count_register,
+    overlaps_apart,
+    people_behind_signatures,
+)
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, expect
 from sfumato.numbers import Bools, Codes, Floats, Ints, fraction
@@ -170,6 +175,7 @@ class Linkage:
     notes: tuple[str, ...] = ()
     reason: str = ""
     households: Risk | None = None
+    all_rows: bool = False  # True: the journalist is taken to know all linked rows
 
     @property
     def sample_uniqueness(self) -> float | None:
@@ -302,17 +308,19 @@ def linkage(
             "quasi-identifiers are published exactly, so everybody sees who is in the release, and "
             "people are told apart by them, whatever their bucket"
         )
-    overlapping = population is not None and overlaps_apart(release)
-    looked_up = indistinguishable
-    if population is not None and times is not None:
-        looked_up = register_groups(release, population) or indistinguishable
-    candidates, source, reason = _candidates(looked_up, population, alone=overlapping)
-    if overlapping:
+    overlap = population is not None and overlaps_apart(release)
+    counted = count_register(release, population)
+    looked_up = counted.groups or indistinguishable
+    candidates, source, reason = _candidates(looked_up, population, counted.reason, alone=overlap)
+    everybody = people_behind_signatures(release, looked_up)
+    if overlap:
         notes.append(
             "regions overlap: a register tells who fits several groups, and who is in another one "
             "is not in this; the journalist's candidates are those who fit no other group, at "
             "least the group's own people, so her risks are upper bounds"
         )
+    if all_rows := counted.other and release.by_row is not None:
+        notes.append("the journalist is taken to know all rows of her target")
     if candidates is not None:
         name = population.source.label if population is not None else "the sum of survey weights"
         notes += [text for text in [candidates.note(name)] if text]
@@ -333,13 +341,14 @@ def linkage(
         groups,
         limits,
         _risk(indistinguishable, sizes, limits, people),
-        None if candidates is None else _risk(looked_up, candidates.people, limits),
+        None if candidates is None else _risk(looked_up, candidates.people, limits, everybody),
         source,
         sampling_fraction,
         estimates,
         tuple(notes),
         reason,
         None if (known := Households.of(release)) is None else _household_risk(known, limits),
+        all_rows,
     )
 
 
@@ -366,15 +375,12 @@ def _household_risk(known: Households, thresholds: Sequence[float]) -> Risk:
     )
 
 
-def overlaps_apart(release: Release) -> bool:
-    """Whether people may fit several groups, of which each is in one."""
-    return not (release.disjoint or release.shares_people or release.regions.exact)
-
-
 def _candidates(
-    groups: Groups, population: Table | None, *, alone: bool
+    groups: Groups, population: Table | None, unknown: str, *, alone: bool
 ) -> tuple[PopulationPerGroup | None, Literal["table", "weights"] | None, str]:
     """The people of the population behind each group, where they are from, or why unknown."""
+    if unknown:
+        return None, None, unknown
     if population is not None:
         if groups.multiplicity is not None and groups.beside.register is None:
             return None, None, "the file is larger than memory; raise the memory limit"

@@ -204,7 +204,8 @@ class PopulationPerGroup:
             assert groups.population is not None
             return cls.of(groups.population, groups.own_people)
         if (register := groups.beside.register) is not None:
-            return cls.of(register.people, groups.own_people, times=groups.multiplicity)
+            times = groups.multiplicity
+            return cls.of(register.people, groups.own_people, alone=alone, times=times)
         assert groups.regions is not None
         if isinstance(population, Table):
             people = count_behind(groups.regions, population, alone=alone)
@@ -315,6 +316,18 @@ class RegionTree:
             yield tuples, at
 
 
+def places_of(columns: Sequence[str], population: Table) -> tuple[int, ...]:
+    """Where a population has the quasi-identifiers of a release."""
+    place = {domain.name: number for number, domain in enumerate(population.counts.quasi)}
+    missing = [column for column in columns if column not in place]
+    if missing:
+        raise InputError(
+            f"the population {population.source.label} lacks quasi-identifiers of the release: "
+            f"{name_some(missing)}; read it with a schema that names them in quasi"
+        )
+    return tuple(place[column] for column in columns)
+
+
 @dataclass(frozen=True)
 class Register:
     """A population by some of its columns, as many distinct tuples at a time as fit in memory."""
@@ -326,20 +339,13 @@ class Register:
     @classmethod
     def of(cls, columns: Sequence[str], population: Table) -> Register:
         counts = population.counts
-        place = {domain.name: number for number, domain in enumerate(counts.quasi)}
-        missing = [column for column in columns if column not in place]
-        if missing:
-            raise InputError(
-                f"the population {population.source.label} lacks quasi-identifiers of the release: "
-                f"{name_some(missing)}; read it with a schema that names them in quasi"
-            )
+        wanted = places_of(columns, population)
         if counts.extra_memberships:
             raise InputError(
                 f"the population {population.source.label} lists people under several combinations "
                 f"of quasi-identifiers ({counts.extra_memberships:,} more places than people); "
                 "keep one row each"
             )
-        wanted = tuple(place[column] for column in columns)
         return cls(tuple(counts.quasi[number] for number in wanted), wanted, counts)
 
     @property

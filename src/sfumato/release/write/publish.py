@@ -23,6 +23,7 @@ from sfumato.release.linked import LinkedPlacement, LinkedRows, pseudonym_column
 from sfumato.release.made import Placement, Randomised
 from sfumato.release.noisy import COUNT, NoisyTable
 from sfumato.release.release import Release
+from sfumato.release.signatures import signatures_of
 from sfumato.release.write.by_engine import engine_tables, made_to_publish
 from sfumato.release.write.cells import (
     described_order,
@@ -141,6 +142,8 @@ def _linked(release: Release, linked: LinkedRows, seed: int) -> pa.Table:
     for attribute, values in zip(rows.sensitive, value_codes, strict=True):
         shown_cells = shown_values(attribute, values, None, declared.get(attribute.name))
         columns[attribute.name] = shown_cells.take(pa.array(values[order]))
+    signature_of = signatures_of(regions, pseudonym)[0]  # numbered as the release's groups are
+    columns |= _weights(release, signature_of[pseudonym[order]].astype(np.int64))
     return pa.table(columns)
 
 

@@ -24,10 +24,15 @@ from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import select
 from sfumato.errors import InputError
 from sfumato.numbers import Floats
+from sfumato.release.linked import LinkedPlacement
 from sfumato.release.release import Release
 
 WARNING = "a weight that few people have finds them as a name does"
 ROWS_MEAN = "mean of the group's rows"
+WARNING_LINKED = (
+    "all rows of a pseudonym have one weight, a mean of people with equal rows: where all of these "
+    "have the same weight it is theirs"
+)
 DIGITS = 6  # that a published mean has
 _UP = Context(prec=DIGITS, rounding=ROUND_CEILING)
 _MANY = 10  # suppressed people of whom a sum may be told
@@ -70,10 +75,17 @@ def told_of_weights(release: Release) -> dict[str, object]:
     of_rows = release.schema.rows == "unlinked"
     if of_rows:
         entry["weights"] = ROWS_MEAN
+    if isinstance(placement, LinkedPlacement):
+        entry |= {"of_each": "pseudonym", "warning": WARNING_LINKED}
+        if placement.linked.some_cut:
+            return entry  # who has several pseudonyms stands there with each
     if placement is None or summed is None:
         return entry
     if (placement.suppressed if of_rows else release.suppressed) >= _MANY:
-        whole = placement.table.counts.either(in_memory=_in_memory, stored=_stored)
+        rows = placement.table.rows
+        own = None if rows is None else rows.weights
+        counts = placement.table.counts
+        whole = counts.either(in_memory=_in_memory, stored=_stored) if own is None else own.sum()
         published = float(summed.sum())
         if published > 0:
             entry["times_for_suppressed"] = float(f"{whole / published:.3f}")
@@ -104,5 +116,11 @@ def words_of_weights(column: Mapping[str, Any]) -> str:
         words = f"{column['name']} is the number of people of the population that a row stands for"
     if column.get("weights") == "mean of the group":
         words += ", the mean of the rows with the same quasi-identifiers: sums by these are kept"
+        if column.get("of_each") == "pseudonym":
+            words = (
+                f"{column['name']} is the number of people of the population that a pseudonym "
+                "stands for, on each of its rows: take it once for a pseudonym. It is the mean of "
+                "the pseudonyms whose rows show the same quasi-identifiers: sums by these are kept"
+            )
     times = column.get("times_for_suppressed")
     return f"{words}." + (f" For the whole population multiply by {times}." if times else "")

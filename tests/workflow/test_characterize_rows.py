@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 import pandas as pd
@@ -182,7 +185,75 @@ def test_a_release_is_characterized_by_its_owner_alone(tmp_path: Path) -> None:
         sf.characterize(sf.read_release(tmp_path / "out" / "public" / "data.csv", schema))
 
 
-def test_the_program_tells_people_and_refuses_linked_rows(tmp_path: Path) -> None:
+LINKED = sf.Schema(quasi=["a", "b"], sensitive=["s", "t"], person="id", rows="linked")
+
+
+def fewest_fitting(own: tuple, everybody: list[tuple], known: int | str) -> int:
+    """The fewest people who have as many of somebody's rows as are known, or just all of hers."""
+    if known == "all":
+        return everybody.count(own)
+    known_rows = combinations(own, min(len(own), int(known)))
+    return min(sum(not Counter(part) - Counter(rows) for rows in everybody) for part in known_rows)
+
+
+@settings(max_examples=few(60), deadline=None)
+@given(rows_, st.sampled_from(["all", 1, 2]))
+def test_linked_rows_are_found_by_signatures(rows: Rows, known: int | str) -> None:
+    """By row: rows that look alike in equal signatures; by person: all that these people have."""
+    found = sf.characterize(table(rows, replace(LINKED, knows=known)), 2, [("s", "t"), ("s",)])
+    people = sorted({row[0] for row in rows})
+    for finding in found.findings:
+        columns = [1 + NAMES.index(name) for name in finding.columns]
+        target = [1 + NAMES.index(name) for name in finding.target.split(" | ")]
+
+        def cells(row: tuple[str, ...], columns=columns) -> tuple[str, ...]:
+            return tuple(row[column] for column in columns)
+
+        signature = {p: tuple(sorted(cells(row) for row in rows if row[0] == p)) for p in people}
+        everybody = list(signature.values())
+        fitting = [fewest_fitting(signature[p], everybody, known) for p in people]
+        assert finding.k == min(fitting)
+        assert finding.unique == pytest.approx(fitting.count(1) / len(people))
+        expected = by_both(rows, target)
+        worst = dict.fromkeys(people, (0.0, 0.0, 0.0))
+        for row in rows:
+            alike = [other for other in rows if signature[other[0]] == signature[row[0]]]
+            there = [other for other in alike if cells(other) == cells(row)]
+            actual = [by_both(there, target)[0], by_both(alike, target)[1]]
+            pairs = list(zip(expected, actual, strict=True))
+            figures = (
+                math.sqrt(max(oracle.squared(a, x) for a, x in pairs)),
+                max(oracle.entropy_gap(a, x) for a, x in pairs),
+                float(any(set(a) - set(x) for a, x in pairs)),
+            )
+            worst[row[0]] = tuple(map(max, worst[row[0]], figures))
+        means = [sum(column) / len(people) for column in zip(*worst.values(), strict=True)]
+        told = [finding.distribution.weighted, finding.entropy.weighted, finding.ruled_out]
+        assert told == pytest.approx(means, abs=1e-9)
+        largest = max(figures[0] for figures in worst.values())
+        assert finding.distribution.largest == pytest.approx(largest, abs=1e-9)
+
+
+def test_all_columns_of_a_linked_release_leak_what_its_criteria_measure(tmp_path: Path) -> None:
+    visits = [(n // 2, 20 + n % 7, ["flu", "gout", "HIV"][n * n % 3]) for n in range(40)]
+    data = pd.DataFrame(visits, columns=["id", "age", "ill"])
+    schema = sf.Schema(
+        ["age"], "ill", person="id", rows="linked", hierarchies={"age": sf.intervals([4, 20])}
+    )
+    policy = sf.Policy([sf.KAnonymity(2)], anonymizer=sf.Mondrian(), suppression=0.2)
+    release = sf.anonymize(sf.read(data, schema), policy, seed=1)
+    (finding,) = sf.characterize(release).findings
+    assert finding.k == release.groups.sizes.min()
+    assert release.by_row is not None
+    by_row = sf.DistributionLeakage(0.5).measure(release.by_row.groups.unreferenced()).value
+    assert finding.distribution.largest >= by_row - 1e-9
+    release.save(tmp_path / "out")
+    again = sf.characterize(sf.read_release(tmp_path / "out", schema)).findings[0]
+    assert (again.k, again.unique) == (finding.k, finding.unique)
+    assert again.distribution.largest == pytest.approx(finding.distribution.largest)
+
+
+def test_the_program_tells_people_of_rows(tmp_path: Path) -> None:
     policy = (
         '[schema]\nquasi = ["a"]\nsensitive = "s"\nperson = "id"\nrows = "{}"\n'
         '[[require]]\nkind = "k-anonymity"\nk = 2\n'
@@ -190,9 +261,13 @@ def test_the_program_tells_people_and_refuses_linked_rows(tmp_path: Path) -> Non
     (tmp_path / "rows.csv").write_text("id,a,s\n1,x,u\n1,y,v\n2,x,v\n3,y,u\n")
     for rows in ("unlinked", "linked"):
         (tmp_path / f"{rows}.toml").write_text(policy.format(rows))
-    told = sfumato("characterize", tmp_path / "rows.csv", "--policy", tmp_path / "unlinked.toml")
-    assert told.returncode == 0
-    assert "3 people" in told.stdout
-    refused = sfumato("characterize", tmp_path / "rows.csv", "--policy", tmp_path / "linked.toml")
-    assert refused.returncode == 2
-    assert "all that is published of somebody together" in refused.stderr
+    for rows in ("unlinked", "linked"):
+        policy_file = tmp_path / f"{rows}.toml"
+        told = sfumato("characterize", tmp_path / "rows.csv", "--policy", policy_file)
+        assert told.returncode == 0, told.stderr
+        assert "3 people" in told.stdout
+
+
+def test_individuals_of_linked_rows_are_refused() -> None:
+    with pytest.raises(sf.InputError, match="linked rows are known together"):
+        sf.characterize(table([tuple("1xxxx"), tuple("1yxxx")], LINKED), individuals=True)

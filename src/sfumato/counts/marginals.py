@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from threading import Lock
+from typing import Literal
 
 import numpy as np
 
@@ -144,18 +145,21 @@ class OwnedMarginal:
     """Rows by some columns, of people who may have several: `cells` have one column more, `OWNER`.
 
     Each person stands in a cell once, with as many as her rows there, and still does in whatever is
-    summed up from it.
+    summed up from it. `known`: a pseudonym links rows, of which so many are known of a person.
     """
 
     cells: Marginal
+    known: int | Literal["all"] | None = None
 
     @classmethod
-    def of(cls, rows: Marginal, owner: Codes) -> OwnedMarginal:
+    def of(
+        cls, rows: Marginal, owner: Codes, known: int | Literal["all"] | None = None
+    ) -> OwnedMarginal:
         """Of rows one by one, and whose each is: 0, 1, 2, ..."""
         codes = np.ascontiguousarray(np.vstack([rows.codes, owner.astype(np.int32)[None, :]]))
         columns = (*rows.columns, OWNER)
         people = int(owner.max(initial=-1)) + 1
-        return cls(Marginal(columns, (*rows.sizes, people), codes, rows.n).onto(columns))
+        return cls(Marginal(columns, (*rows.sizes, people), codes, rows.n).onto(columns), known)
 
     @property
     def columns(self) -> tuple[int, ...]:
@@ -184,7 +188,7 @@ class OwnedMarginal:
 
     def onto(self, columns: Sequence[int]) -> OwnedMarginal:
         """The same rows by fewer columns."""
-        return OwnedMarginal(self.cells.onto((*columns, OWNER)))
+        return replace(self, cells=self.cells.onto((*columns, OWNER)))
 
     def among(self, columns: Sequence[int]) -> OwnedMarginal:
         """As much of it as these columns need."""
@@ -193,7 +197,7 @@ class OwnedMarginal:
     def with_joint(self, column: int, members: Sequence[int]) -> tuple[OwnedMarginal, Codes]:
         """With one more column, the combination of some; and what its codes stand for."""
         wider, codes = self.cells.with_joint(column, members)
-        return OwnedMarginal(wider), codes
+        return replace(self, cells=wider), codes
 
     def used(self, column: int) -> Ints:
         """The codes of a column that somebody has, ascending."""
@@ -201,7 +205,7 @@ class OwnedMarginal:
 
     def coarser(self, column: int, code_of: Codes) -> OwnedMarginal:
         """The same rows with other codes of a column."""
-        return OwnedMarginal(self.cells.coarser(column, code_of))
+        return replace(self, cells=self.cells.coarser(column, code_of))
 
     def in_memory(self, why: str) -> Marginal:
         """Every cell with its distinct people."""

@@ -43,6 +43,13 @@ class KnownRows:
     part: Ints
     signature: Ints
 
+    def fewest(self, people: Ints) -> Ints:
+        """The fewest of signatures' people who fit what may be known of somebody, by signature."""
+        sizes = sums_by(self.part, people[self.signature], len(self.parts))
+        fewest: Ints = np.full(len(people), people.sum(), dtype=np.int64)
+        np.minimum.at(fewest, self.signature, sizes[self.part])
+        return fewest
+
 
 def too_many_parts(signatures: Sets, known: int) -> bool:
     """Whether there are too many sets of so many rows to be told one by one."""
@@ -156,13 +163,7 @@ class Signatures(Description):
     @cached_property
     def fewest(self) -> Ints:
         """The fewest people who fit what may be known of somebody, by her signature."""
-        known = self.known_rows
-        if known is None:
-            return self.people
-        sizes = sums_by(known.part, self.people[known.signature], len(known.parts))
-        fewest: Ints = np.full(len(self), self.people.sum(), dtype=np.int64)
-        np.minimum.at(fewest, known.signature, sizes[known.part])
-        return fewest
+        return self.people if self.known_rows is None else self.known_rows.fewest(self.people)
 
     def surest(self, risks: Floats) -> Floats:
         """The highest risk of each signature, of those of whatever may be known of somebody."""

@@ -13,6 +13,7 @@ import numpy as np
 from sfumato.adversaries.leakage.metrics import named_metrics
 from sfumato.adversaries.priors import FewerColumns, PriorGiven, parse_prior
 from sfumato.counts.marginals import Marginal, OwnedMarginal, StoredMarginal
+from sfumato.errors import InputError
 from sfumato.progress import Ticker, phase
 from sfumato.release.build import BETWEEN
 from sfumato.release.release import Release
@@ -104,6 +105,11 @@ def characterize(
     naming = replace(naming, labels=priors[0].labels(naming.labels), metrics=asked)
     exposure = None
     if individuals:
+        if isinstance(base, OwnedMarginal) and base.known is not None:
+            raise InputError(
+                "individuals are told by what one row shows, and linked rows are known together; "
+                "leave them out"
+            )
         everybody = base.in_memory("telling what everybody's own classes leak")
         exposure = LargestLeakage(everybody, planned)
     run = _Run(base, planned, priors, naming, exposure)
@@ -120,7 +126,7 @@ def characterize(
         coarsenings=coarsenings(findings, base, coded.levels, aims, priors, naming),
         notes=coded.notes,
         public=coded.public,
-        whose_rows=isinstance(base, OwnedMarginal),
+        whose_rows=isinstance(base, OwnedMarginal) and base.known is None,
         one_for_all=all(prior.fixed for prior in priors),
         individuals=None if exposure is None else exposure.result(naming, len(coded.names)),
     )

@@ -15,6 +15,7 @@ from sfumato.adversaries.leakage.expectation import overlap_reason
 from sfumato.counts.counts import Attribute, Counts, TableCounts
 from sfumato.counts.kernel import PeopleArray
 from sfumato.counts.marginals import Marginal, OwnedMarginal, StoredMarginal
+from sfumato.counts.rows import PersonRows
 from sfumato.counts.scan import scan
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Source
@@ -22,8 +23,10 @@ from sfumato.errors import InputError, did_you_mean, expect
 from sfumato.numbers import Codes, Ints, offsets_of, rows_of, run_places, taken_rows
 from sfumato.release.build import label_of
 from sfumato.release.description import Buckets, Regions
+from sfumato.release.linked import LinkedPlacement
 from sfumato.release.made import TablePlacement
 from sfumato.release.release import Release, standing_notes
+from sfumato.release.signatures import Knows, Signatures
 from sfumato.schema.hierarchy import Levels
 from sfumato.schema.region import Region
 from sfumato.schema.roles import Schema
@@ -78,13 +81,19 @@ def of_table(table: Table, wanted: Collection[str]) -> CodedColumns:
         wider = replace(schema, sensitive=(*schema.sensitive, *kept), keep=kept_still)
         counted = scan(table.engine, table.source, wider)
     counts: TableCounts = counted
+    rows = table.rows
+    attributes = counts.sensitive if rows is None else rows.sensitive
     labels: list[Labels] = [domain.labels for domain in counts.quasi]
-    labels += sensitive_labels(counts.sensitive)
-    names = (*schema.quasi, *(attribute.name for attribute in counts.sensitive))
+    labels += sensitive_labels(attributes)
+    names = (*schema.quasi, *(attribute.name for attribute in attributes))
     return CodedColumns(
         names=names,
         labels=tuple(labels),
-        base=_everybody(counts, labels),
+        base=_everybody(counts, labels)
+        if rows is None
+        else _owned(
+            [*rows.codes, *rows.values], labels, rows.person.astype(np.int32), schema.knows
+        ),
         quasi=tuple(schema.quasi),
         sensitive=tuple(schema.sensitive),
         label=table.source.label,
@@ -97,7 +106,7 @@ def of_table(table: Table, wanted: Collection[str]) -> CodedColumns:
             domain.name
             for domain in (
                 *counts.quasi,
-                *(attribute.domain for attribute in counts.sensitive if attribute.sets is None),
+                *(attribute.domain for attribute in attributes if attribute.sets is None),
             )
             if domain.is_ordered
         ),
@@ -155,14 +164,28 @@ def marginal(rows: Sequence[Codes], labels: Sequence[Labels], n: PeopleArray) ->
     return Marginal(columns, sizes, codes, n)
 
 
-def _owned(rows: Sequence[Codes], labels: Sequence[Labels], owner: Codes) -> OwnedMarginal:
-    """Rows one by one, each with whose it is."""
+def _owned(
+    rows: Sequence[Codes], labels: Sequence[Labels], owner: Codes, known: Knows | None = None
+) -> OwnedMarginal:
+    """Rows one by one, each with whose it is; `known`: how many are, where a pseudonym links."""
     people = np.ones(len(owner), dtype=np.int64)
-    return OwnedMarginal.of(marginal(rows, labels, people), owner)
+    return OwnedMarginal.of(marginal(rows, labels, people), owner, known)
+
+
+def _linked(rows: PersonRows, labels: Sequence[Labels], known: Knows) -> OwnedMarginal:
+    """Rows of a table that a pseudonym is to link."""
+    return _owned([*rows.codes, *rows.values], labels, rows.person.astype(np.int32), known)
 
 
 def _several_rows(schema: Schema) -> tuple[str, ...]:
     """How people with several rows are counted."""
+    if schema.rows == "linked":
+        return (
+            "people are known by their signatures: all that their rows show in the columns, or so "
+            "much of it as knows says; a class is the rows that show the same, of people with "
+            "equal signatures. What it leaks is judged of these rows, and of all that these people "
+            "have; the more is told, and people are taken by the class of theirs that is worst",
+        )
     if schema.rows != "unlinked":
         return ()
     return (
@@ -221,12 +244,6 @@ class _ChosenLabels(Sequence[str]):
 def coded_columns(subject: Table | Release, wanted: Collection[str]) -> CodedColumns:
     """The columns of a table or release; kept columns of a table if they are wanted."""
     expect("subject", subject, (Release, Table), "a Table or a Release")
-    if subject.schema.rows == "linked":
-        raise InputError(
-            "characterize takes what one row shows, and linked rows (rows = 'linked') are found by "
-            "all that is published of somebody together; read the table with rows = 'unlinked' for "
-            "what each row leaks, or with 'gathered'"
-        )
     if isinstance(subject, Table):
         return of_table(subject, wanted)
     if subject.regions.noisy:
@@ -241,6 +258,8 @@ def coded_columns(subject: Table | Release, wanted: Collection[str]) -> CodedCol
         )
     if subject.regions.buckets is not None:
         return _of_buckets(subject, subject.regions.buckets)
+    if subject.by_row is not None:
+        return _of_linked(subject, subject.by_row)
     return _of_regions(subject, subject.regions.require_regions())
 
 
@@ -248,9 +267,39 @@ def check_apart(release: Release, columns: Sequence[str]) -> None:
     """Refuse to group by cells that overlap without being equal, as the criteria do."""
     known = [name for name in columns if name in release.regions.columns]
     if known and not release.regions.exact:
-        reason = overlap_reason(release.groups, known)
+        reason = overlap_reason((release.by_row or release).groups, known)
         if reason:
             raise InputError(f"the prior given {', '.join(known)} is not applicable: {reason}")
+
+
+def _of_linked(release: Release, by_row: Release) -> CodedColumns:
+    """Published rows, each with the pseudonym that anybody sees."""
+    placement, several, placed = release.placement, by_row.several, by_row.counted_from
+    if isinstance(placement, LinkedPlacement):
+        places, owner = placement.linked.published, placement.linked.published_pseudonym
+        regions, rows = placement.linked.regions.take(places), placement.linked.rows
+        attributes, values = rows.sensitive, rows.values[:, places]
+    else:  # read back: its rows are in the order of their pseudonyms
+        assert placed is not None
+        assert several is not None
+        assert several.person is not None
+        assert several.group is not None
+        counts = placed.in_memory("characterizing a release").counts
+        regions, owner = by_row.regions.require_regions().take(several.group), several.person
+        attributes, values = counts.sensitive, counts.values
+    names = tuple(attribute.name for attribute in attributes)
+    known = release.regions.knows if isinstance(release.regions, Signatures) else "all"
+    return _ground(
+        release,
+        (*regions.columns, *names),
+        names,
+        [*regions.codes, *values],
+        [*(_Texts(parts) for parts in regions.parts), *sensitive_labels(attributes)],
+        np.ones(len(owner), dtype=np.int64),
+        _several_rows(release.schema),
+        owner.astype(np.int32),
+        known,
+    )
 
 
 def _of_regions(release: Release, regions: Regions) -> CodedColumns:
@@ -337,6 +386,7 @@ def _ground(
     n: PeopleArray,
     notes: tuple[str, ...],
     owner: Codes | None = None,
+    known: Knows | None = None,
 ) -> CodedColumns:
     """The published people by the values that are published, each column's coded anew."""
     used, coded = zip(*(np.unique(row, return_inverse=True) for row in rows), strict=True)
@@ -349,7 +399,7 @@ def _ground(
     return CodedColumns(
         names=names,
         labels=tuple(kept),
-        base=marginal(coded, kept, n) if owner is None else _owned(coded, kept, owner),
+        base=marginal(coded, kept, n) if owner is None else _owned(coded, kept, owner, known),
         quasi=names[: len(names) - len(sensitive)],
         sensitive=sensitive,
         label=release.label,

@@ -3,16 +3,18 @@
 Classes are those who show the same in the columns. Of people with several rows a class is the rows
 that show the same, and it is read twice, as rows published one by one are everywhere: by row, and
 each value of a person once. The reading that leaks more counts, class by class; people are counted
-once wherever they are.
+once wherever they are. Of linked rows what is known of a person is her signature in the columns,
+the multiset of what her rows show there, and classes are of people whose signatures are equal.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from sfumato.adversaries.leakage.expectation import (
     Distributions,
@@ -41,9 +43,20 @@ from sfumato.counts.marginals import (
     OwnedReading,
     StoredMarginal,
 )
+from sfumato.counts.value_sets import code_sets
 from sfumato.errors import InputError
-from sfumato.numbers import Bools, Codes, Floats, Ints
+from sfumato.numbers import (
+    Bools,
+    Codes,
+    Floats,
+    Ints,
+    offsets_of,
+    sums_by,
+    taken_rows,
+    tallied_offsets,
+)
 from sfumato.release.groups import Groups
+from sfumato.release.signatures import Knows, parts_of_signatures
 from sfumato.table import Table
 from sfumato.workflow.coded_columns import CodedColumns, Labels, of_table
 from sfumato.workflow.combinations import LeakageTarget, Set
@@ -263,6 +276,8 @@ def measure(
         counted = cells.by_class(target.column)
         reading = _read(counted, target, *priors)
         return MeasuredClasses(target, counted, (reading,), counted.people, reading.leakage)
+    if cells.known is not None:
+        return _by_signature(cells, cells.known, target, priors)
     by_reading = [read.by_class(target.column) for read in (cells.by_row, cells.by_person)]
     readings = tuple(
         _read(read, target, prior) for read, prior in zip(by_reading, priors, strict=True)
@@ -278,6 +293,72 @@ def measure(
         _larger(*(reading.leakage for reading in readings)),
         (of_class, narrower.owner),
     )
+
+
+def _by_signature(
+    cells: OwnedMarginal, known: Knows, target: LeakageTarget, priors: Sequence[TargetPriors]
+) -> MeasuredClasses:
+    """Of linked rows: classes are the rows that show the same, of people with equal signatures.
+
+    By row it is those rows that are read, by person all that people with the signature have. The
+    people of a class are the fewest who have as many of its rows as are known.
+    """
+    columns = tuple(column for column in cells.columns if column != target.column)
+    kind, first = cells.cells.classes(columns)
+    owner, value = (
+        cells.owner.astype(np.int64),
+        cells.cells.codes[cells.cells.columns.index(target.column)],
+    )
+    pairs, place = np.unique(owner * len(first) + kind, return_inverse=True)
+    person, kind_of_pair = np.divmod(pairs, len(first))
+    rows = sums_by(place, cast(Ints, cells.cells.n), len(pairs))
+    offsets = offsets_of(sums_by(person, rows, int(person.max(initial=-1)) + 1))
+    members = np.repeat(kind_of_pair, rows).astype(np.int32)
+    signature, sets = code_sets(offsets, members, repeated=True)
+    people = np.bincount(signature, minlength=len(sets)).astype(np.int64)
+    parts = None if known == "all" else parts_of_signatures(sets, known)
+    fewest = people if parts is None else parts.fewest(people)
+
+    key = signature[owner] * np.int64(len(first)) + kind
+    classes, cell, of_class = np.unique(key, return_index=True, return_inverse=True)
+    width, at = cells.sizes[cells.columns.index(target.column)], classes // len(first)
+    described = (width, cells.cells, columns, cell.astype(np.int64))
+    n = cast(Ints, cells.cells.n)
+    by_row = ClassCounts(*_by_value(of_class, value, n, len(classes), width), *described)
+    has = np.unique(owner * width + value)  # each value of a person once
+    ends, values, having, summed = _by_value(
+        signature[has // width], has % width, np.ones_like(has), len(sets), width
+    )
+    indptr, listed = taken_rows(ends, at)
+    by_person = ClassCounts(indptr, values[listed], having[listed], summed[at], *described)
+    readings = tuple(
+        _read(counted, target, prior)
+        for counted, prior in zip((by_row, by_person), priors, strict=True)
+    )
+    place_of_pair = np.searchsorted(classes, signature[person] * len(first) + kind_of_pair)
+    return MeasuredClasses(
+        target,
+        by_row,
+        readings,
+        fewest[at],
+        _larger(*(reading.leakage for reading in readings)),
+        (place_of_pair, person.astype(np.int32)),
+    )
+
+
+def _by_value(
+    group: npt.NDArray[np.integer[Any]],
+    value: npt.NDArray[np.integer[Any]],
+    n: Ints,
+    groups: int,
+    width: int,
+) -> tuple[Ints, Codes, Ints, Ints]:
+    """The sparse counts of groups by value, and their sums."""
+    key, place = np.unique(group.astype(np.int64) * width + value, return_inverse=True)
+    of_group, values = np.divmod(key, width)
+    counted = sums_by(place, n, len(key))
+    sums = sums_by(of_group, counted, groups)
+    return tallied_offsets(of_group, groups), values.astype(np.int32), counted, sums
 
 
 def _read(counted: ClassCounts, target: LeakageTarget, priors: TargetPriors) -> ClassReading:

@@ -26,12 +26,12 @@ against how values are spread), a release needs one of the two, and each takes s
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.relative_threat.bucketized import BLOCK
+from sfumato.adversaries.relative_threat.bucketized import BLOCK, BucketLayout, PowerLadder
 from sfumato.adversaries.relative_threat.dealing_kernel import (
     StepArray,
     draw_way,
@@ -40,12 +40,12 @@ from sfumato.adversaries.relative_threat.dealing_kernel import (
     sum_ways,
     uniform,
 )
-from sfumato.compiled import inner, kernel
+from sfumato.adversaries.relative_threat.samplers import StageRecord
+from sfumato.compiled import by_address, inner, kernel
 from sfumato.numbers import Floats, Ints
 
-if TYPE_CHECKING:
-    from sfumato.adversaries.relative_threat.bucketized import BucketLayout, PowerLadder
-    from sfumato.adversaries.relative_threat.samplers import StageRecord
+for handed_on in (BucketLayout, PowerLadder, StageRecord):
+    by_address(handed_on)
 
 # Compiled sweeps of the paper's Metropolis samplers over buckets, for comparison.
 #
@@ -65,7 +65,9 @@ def sweep_metropolis(
     record: StageRecord,
 ) -> None:
     """Sweep all buckets `sweeps` times; `b` is beta plus counts."""
-    place, begins, member, member_begins, value_begins, value, slot_begins, _ = buckets
+    place, begins, value = buckets.place, buckets.begins, buckets.value
+    member, member_begins = buckets.member, buckets.member_begins
+    value_begins, slot_begins = buckets.value_begins, buckets.slot_begins
     now = np.zeros(slot_begins[-1])
     log_theta = np.empty(len(b))
     most = 1
@@ -190,7 +192,9 @@ def sweep_buckets(
     now: Floats,
 ) -> None:
     """Deal every bucket anew; chances are added to `now`, by slot, unless it is empty."""
-    place, begins, member, member_begins, value_begins, value, slot_begins, blocks = buckets
+    place, begins, value, blocks = buckets.place, buckets.begins, buckets.value, buckets.blocks
+    member, member_begins = buckets.member, buckets.member_begins
+    value_begins, slot_begins = buckets.value_begins, buckets.slot_begins
     w, chances, forward, backward, persons, numbers, order, seat = room
     for g in range(len(blocks)):
         start, people = begins[g], begins[g + 1] - begins[g]
@@ -286,9 +290,9 @@ def note(
     sweep: int, now: Floats, has: Ints, b: Floats, log_chance: float, record: StageRecord
 ) -> None:
     """What a sweep leaves of itself: the chances by slot, and at times what is watched."""
-    batch = sweep // record.batch
+    batch, sums = sweep // record.batch, record.sums
     for i in range(len(now)):
-        record.sums[batch, i] += now[i]
+        sums[batch, i] += now[i]
     if (sweep + 1) % record.thin == 0:
         row = sweep // record.thin
         record.log_chances[row] = log_chance
@@ -297,9 +301,9 @@ def note(
         for i in range(len(record.followed)):
             record.categories[row, i] = has[record.followed[i]]
     if (sweep + 1) % record.keep_thin == 0:
-        row = sweep // record.keep_thin
+        row, kept = sweep // record.keep_thin, record.kept
         for i in range(len(b)):
-            record.kept[row, i] = b[i]
+            kept[row, i] = b[i]
 
 
 @kernel

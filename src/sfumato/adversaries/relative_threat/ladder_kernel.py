@@ -32,7 +32,7 @@ from sfumato.adversaries.relative_threat.dealing_kernel import (
     scale_costs,
     uniform,
 )
-from sfumato.compiled import inner, kernel
+from sfumato.compiled import by_address, inner, kernel
 from sfumato.numbers import Floats, Ints
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 LANES = 4  # doubles of a vector instruction; the code below names each
 
 
+@by_address
 class LaneSteps(NamedTuple):
     """The steps of the sum over sets, set after set: those of n people begin at `begins[n]`, a set
     has as many as `people` in it, and each is the set before and person * n + value."""
@@ -62,6 +63,7 @@ def lane_steps(largest: int) -> LaneSteps:
     return LaneSteps(np.array(begins), np.array(people), np.array(steps, dtype=np.uint32))
 
 
+@by_address
 class PowerTrace(NamedTuple):
     """What each replica of a ladder leaves: the log chance of its dealing after every iteration,
     and counts (places in the table of weights) after every `thin`; iterations by replicas."""
@@ -155,10 +157,11 @@ def run_ladder(
 def _keep(iteration: int, ladder: PowerLadder, trace: PowerTrace) -> None:
     for i in range(len(ladder.log_chance)):
         trace.log_chances[iteration, i] = ladder.log_chance[i]
+    at, kept, row = ladder.at, trace.at, iteration // trace.thin
     if (iteration + 1) % trace.thin == 0:
-        for i in range(len(ladder.at)):
-            for cell in range(ladder.at.shape[1]):
-                trace.at[iteration // trace.thin, i, cell] = ladder.at[i, cell]
+        for i in range(len(at)):
+            for cell in range(at.shape[1]):
+                kept[row, i, cell] = at[i, cell]
 
 
 @inner
@@ -192,6 +195,7 @@ def _sweep_alone(
 def _exchange(ladder: PowerLadder) -> None:
     """Propose to exchange neighbours, every other pair in turn, by Metropolis' rule."""
     last = len(ladder.powers) - 1
+    at, weight, tables = ladder.at, ladder.weight, ladder.tables
     for rung in range(ladder.passed[0] % 2, last, 2):
         i, j = ladder.replica[rung], ladder.replica[rung + 1]
         step = ladder.powers[rung] - ladder.powers[rung + 1]
@@ -201,9 +205,9 @@ def _exchange(ladder: PowerLadder) -> None:
         ladder.refused[rung] += 1.0 - accepted
         if uniform(ladder.states[last + 1]) < accepted:
             ladder.replica[rung], ladder.replica[rung + 1] = j, i
-            for cell in range(ladder.at.shape[1]):
-                ladder.weight[j, cell] = ladder.tables[rung, ladder.at[j, cell]]
-                ladder.weight[i, cell] = ladder.tables[rung + 1, ladder.at[i, cell]]
+            for cell in range(at.shape[1]):
+                weight[j, cell] = tables[rung, at[j, cell]]
+                weight[i, cell] = tables[rung + 1, at[i, cell]]
             if rung + 1 == last and ladder.way[i] == 1:
                 ladder.way[i] = 2
             if rung == 0:
@@ -231,24 +235,26 @@ def _lanes(buckets: BucketLayout, largest: int, cells: int) -> Lanes:
 
 @inner
 def _take_up(ladder: PowerLadder, rung: int, lanes: Lanes) -> None:
+    has, at, weight = ladder.has, ladder.at, ladder.weight
     for lane in range(LANES):
         i = ladder.replica[rung + lane]
         for k in range(len(lanes.has)):
-            lanes.has[k, lane] = ladder.has[i, k]
+            lanes.has[k, lane] = has[i, k]
         for cell in range(len(lanes.at)):
-            lanes.at[cell, lane] = ladder.at[i, cell]
-            lanes.weight[cell, lane] = ladder.weight[i, cell]
+            lanes.at[cell, lane] = at[i, cell]
+            lanes.weight[cell, lane] = weight[i, cell]
 
 
 @inner
 def _put_down(ladder: PowerLadder, rung: int, lanes: Lanes) -> None:
+    has, at, weight = ladder.has, ladder.at, ladder.weight
     for lane in range(LANES):
         i = ladder.replica[rung + lane]
         for k in range(len(lanes.has)):
-            ladder.has[i, k] = lanes.has[k, lane]
+            has[i, k] = lanes.has[k, lane]
         for cell in range(len(lanes.at)):
-            ladder.at[i, cell] = lanes.at[cell, lane]
-            ladder.weight[i, cell] = lanes.weight[cell, lane]
+            at[i, cell] = lanes.at[cell, lane]
+            weight[i, cell] = lanes.weight[cell, lane]
 
 
 @inner
@@ -257,6 +263,7 @@ def _sweep_lanes(
 ) -> None:
     """Deal every bucket anew in each lane, from `rung` on."""
     place, begins, value = buckets.place, buckets.begins, buckets.value
+    tables, states = ladder.tables, ladder.states
     has, at, weight, w, forward, before, _ = lanes
     for g in range(len(begins) - 1):
         start, n = begins[g], begins[g + 1] - begins[g]
@@ -270,13 +277,13 @@ def _sweep_lanes(
                 s = value[first + before[j, lane]]
                 for c in range(place.shape[1]):
                     cell = np.uint64(place[start + j, c] + s)
-                    weight[cell, lane] = ladder.tables[rung + lane, at[cell, lane] - 1]
+                    weight[cell, lane] = tables[rung + lane, at[cell, lane] - 1]
         _weigh(n, weight, place, start, value, first, w)
         _sum_forward(n, w, by_lanes, forward)
         for lane in range(LANES):
             if forward[(1 << n) - 1, lane] < LEAST_SUM:
                 _sum_by_logs(n, weight, place, start, value, first, lane, by_lanes, lanes)
-            _draw(ladder.states[rung + lane], n, start, lane, w, forward, has)
+            _draw(states[rung + lane], n, start, lane, w, forward, has)
         for lane in range(LANES):
             for j in range(n):
                 if has[start + j, lane] != before[j, lane]:
@@ -289,7 +296,7 @@ def _sweep_lanes(
                 s = value[first + has[start + j, lane]]
                 for c in range(place.shape[1]):
                     cell = np.uint64(place[start + j, c] + s)
-                    weight[cell, lane] = ladder.tables[rung + lane, at[cell, lane]]
+                    weight[cell, lane] = tables[rung + lane, at[cell, lane]]
 
 
 @inner

@@ -82,6 +82,7 @@ class Criterion(ABC):
     of_lists: ClassVar[bool] = False  # True: people's linked rows are judged by `OfLists` besides
     of_several: ClassVar[bool] = False  # True: it can judge people who have several values each
     of_rows: ClassVar[bool] = False  # True: of release scope, and defined for several rows
+    of_signatures: ClassVar[bool] = False  # True: it judges linked rows by person and by row itself
     joint: ClassVar[Sequence[str]] = ()
     """Sensitive columns that are one attribute together, its values being those that occur; for
     finished releases. Example: `joint = ["disease", "income"]`.
@@ -103,7 +104,7 @@ class Criterion(ABC):
     @property
     def judges_lists(self) -> bool:
         """Whether it bounds what people have in any of several rows, or values."""
-        return self.of_several or self.of_lists
+        return self.of_several or self.of_lists or self.of_signatures
 
     def bounds(self, adversary: str) -> bool:
         """Whether what holds here bounds an adversary too, by her name in the threat matrix."""
@@ -435,7 +436,8 @@ def _cannot_undo(criterion: Criterion, release: Release, groups: Groups) -> bool
 
 def _as_judged(criterion: Criterion, release: Release) -> Release:
     """By row, where a pseudonym links rows and a criterion is defined for one value."""
-    if release.by_row is None or not criterion.reads_values or criterion.of_several:
+    of_people = criterion.of_several or criterion.of_signatures
+    if release.by_row is None or not criterion.reads_values or of_people:
         return release
     return release.by_row
 
@@ -493,6 +495,6 @@ def groups_about(criterion: Criterion, release: Release) -> list[Groups]:
     names = list(release.by_attribute) if criterion.sensitive is None else [criterion.sensitive]
     joint = [joint_groups(release.by_row or release, criterion.joint)] if criterion.joint else []
     about = joint or [release.groups_for(name) for name in names]
-    if "members" in criterion.needs:
+    if "members" in criterion.needs and release.by_row is None:
         about = [with_inside(release, groups) for groups in about]
     return about

@@ -22,7 +22,9 @@ the vulnerable who end up known so well.
 
 Where rows are published one by one it is judged of rows, and people are counted once: exposed is
 who is so by what is left of one of her rows, or of rows of hers that say the same
-(`adversaries/composition/rows_exposure.py`). No search carries that along.
+(`adversaries/composition/rows_exposure.py`). Where a pseudonym links them it is judged by person
+and of a row, of people whose rows all releases hold alike (`linked_exposure.py` there). No search
+carries that along.
 
 Splitting a group usually exposes more people, but not always: a finer group may show that somebody
 cannot be in an earlier release at all. So it is neither merge-closed nor upward-closed.
@@ -33,10 +35,10 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -50,7 +52,6 @@ from sfumato.adversaries.composition.exposure import (
     exposed_by_regions,
 )
 from sfumato.adversaries.composition.intersection import of_one_value
-from sfumato.adversaries.composition.rows_exposure import WatchedRows
 from sfumato.counts.counts import Counts, TableCounts
 from sfumato.criteria.base import (
     Measure,
@@ -122,6 +123,8 @@ class CompositionBound(ReleaseCriterion):
     merge_closed: ClassVar[bool] = False
     upward_closed: ClassVar[bool] = False
     of_rows: ClassVar[bool] = True
+    of_signatures: ClassVar[bool] = True
+    of_one_value: ClassVar[bool] = True  # what is left is told of one value of each
     # A higher confidence may ask more, too: of those whom earlier releases expose by themselves.
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("share", (*SHARES, 0.001, 0)),)
 
@@ -192,7 +195,7 @@ class CompositionBound(ReleaseCriterion):
 
     def bind(self, counts: TableCounts) -> CompositionBound:
         """Locate the table's people in the earlier releases, once for the whole search."""
-        if counts.of_rows:
+        if counts.of_rows or counts.extra_memberships:
             return self._of_rows("all")
         for place, attribute in enumerate(counts.sensitive):
             if self.sensitive in (None, attribute.name) and attribute.sets is None:
@@ -215,12 +218,21 @@ class CompositionBound(ReleaseCriterion):
             watched = self._located[groups.attribute] = Watched.of(counts, groups, self.before)
         return watched
 
-    def _of_rows(self, knows: Knows) -> CompositionOfRows:
-        asked = self.share, self.confidence, self.earlier, self.counting, self.drop
-        return CompositionOfRows(*asked, sensitive=self.sensitive, knows=knows)
+    @property
+    def _asked(self) -> dict[str, Any]:
+        return {known.name: getattr(self, known.name) for known in fields(CompositionBound)}
+
+    def _of_rows(self, knows: Knows) -> CompositionBound:
+        from sfumato.criteria.composition_of_rows import CompositionOfRows
+
+        return CompositionOfRows(**self._asked, knows=knows)
 
     def _for(self, release: Release) -> CompositionBound:
         """As it judges a release, which tells how many of somebody's rows are known."""
+        from sfumato.criteria.composition_of_rows import CompositionOfLinked
+
+        if release.by_row is not None:
+            return CompositionOfLinked(**self._asked, release=release)
         rows = release.groups.beside.unlinked is not None
         return self._of_rows(release.schema.knows) if rows else self
 
@@ -264,10 +276,7 @@ class CompositionBound(ReleaseCriterion):
         try:
             exposed = self.exposed(groups)
         except (InputError, ResourceError) as error:
-            alone = exposed_alone(groups, self.rule)
-            if groups.owners_unknown:  # somebody has these rows, and perhaps all of them
-                alone = np.minimum(alone, 1)
-            exposed, note = Exposed(alone, groups.sizes), str(error)
+            exposed, note = self._exposed_alone(groups), str(error)
         sure, possible = exposed.people(groups)
         limit, surely = self._limit(groups.people()), self._limit(groups.fewest_people)
         status: Ruling = "cannot_judge"
@@ -280,7 +289,7 @@ class CompositionBound(ReleaseCriterion):
             note = "who is in which group is not known; give the table it was made of (--table)"
         words = f"{exposed_people} of {groups.headcount()}, with {self.beside}"
         beyond_mending = advice = ""
-        if groups.inside is not None and not note:
+        if self._knows_people(groups) and not note:
             before = self._exposed_before(groups)
             words += self._told_before(before, sure)
             if status == "violated":
@@ -298,6 +307,16 @@ class CompositionBound(ReleaseCriterion):
             return verdict
         note = f"{verdict.note}; {JOINED.format(', '.join(joined))}"
         return replace(verdict, status="cannot_judge", note=note)
+
+    def _knows_people(self, groups: Groups) -> bool:
+        return groups.inside is not None
+
+    def _exposed_alone(self, groups: Groups) -> Exposed:
+        """What is sure whatever earlier releases say."""
+        alone = exposed_alone(groups, self.rule)
+        if groups.owners_unknown:  # somebody has these rows, and perhaps all of them
+            alone = np.minimum(alone, 1)
+        return Exposed(alone, groups.sizes)
 
     def _exposed_before(self, groups: Groups) -> int:
         inside = groups.inside
@@ -363,43 +382,6 @@ class CompositionBound(ReleaseCriterion):
 
 
 @dataclass(frozen=True)
-class CompositionOfRows(CompositionBound):
-    """The same of people with several rows, so many of which are known."""
-
-    at_end: ClassVar[bool] = True  # whose rows lie where is known of a whole release
-
-    knows: Knows = field(default="all", kw_only=True, repr=False, compare=False)
-
-    @cached_property
-    def _rows(self) -> dict[str | None, WatchedRows]:
-        return {}
-
-    def _watch_rows(self, groups: Groups) -> WatchedRows:
-        inside = groups.inside
-        if inside is None or inside.counts.owner is None:
-            raise InputError(
-                "whose rows are in which group is not known; give the table it was made of "
-                "(--table), beside the private side of its folder"
-            )
-        watched = self._rows.get(groups.attribute)
-        if watched is None or watched.counts is not inside.counts:
-            read = of_one_value(groups)
-            watched = WatchedRows.of(inside.counts, read, self.before, self.knows)
-            self._rows[groups.attribute] = watched
-        return watched
-
-    def exposed(self, groups: Groups, most: int | None = None) -> Exposed:
-        rule = self.rule if most is None else replace(self.rule, most=most)
-        return self._watch_rows(groups).exposed(groups, rule)
-
-    def _exposed_before(self, groups: Groups) -> int:
-        return self._watch_rows(groups).exposed_before(groups, self.rule)
-
-    def _beyond_mending(self, groups: Groups, limit: int) -> str:
-        return ""  # what any release leaves of rows together is not worked out
-
-
-@dataclass(frozen=True)
 class EarlierReader:
     """Somebody who holds the earlier releases that a bound names."""
 
@@ -442,6 +424,8 @@ class ReadTogether:
         Whoever has no more than so many values left is counted for more of them, too.
         """
         groups, width = self.groups, self.groups.width
+        if not self.bound.of_one_value:
+            return None, None  # how many lists she may have before is nobody's to say
         beliefs = [BeliefChange(1 / width, 1 / left) for left in range(1, width + 1)]
         far = sum(belief.factor > FACTOR for belief in beliefs)
 

@@ -37,6 +37,7 @@ from sfumato.adversaries.locating.targets import (
     unknown_notes,
 )
 from sfumato.errors import InputError, ResourceError
+from sfumato.ledger.content import LINKED_ROWS
 from sfumato.ledger.finding import Basis, Check, Finding, FindingStatus, bound_status
 from sfumato.numbers import Bools, Ints, rows_of, run_places
 from sfumato.release.beside import Headcount
@@ -79,6 +80,8 @@ def check_release(
         raise InputError("give targets or a population, not both")
     rule = ExposureRule.of(KnownTogether(share, confidence, counting, drop))
     notes = []
+    if new.by_row is not None:
+        raise InputError(LINKED_ROWS.format(new.label))
     if new.regions.noisy:
         notes.append("counts of the new release are noisy; its promise bounds what it gives away")
     if not earlier:

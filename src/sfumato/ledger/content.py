@@ -98,6 +98,11 @@ def read_region(spelt: dict[str, Any]) -> Region:
 
 
 _HEAD = b"sfumato release"
+LINKED_ROWS = (
+    "{0}: a pseudonym links people's rows, and a ledger keeps what was published, not whose rows "
+    "they are: which of somebody's an earlier release holds decides what finds her there. Keep the "
+    "folder, name it in a policy (composition, earlier) and audit with --table"
+)
 
 
 def pack(release: Release, guarantee: Guarantee | None = None) -> bytes:
@@ -105,6 +110,8 @@ def pack(release: Release, guarantee: Guarantee | None = None) -> bytes:
     promised = release.guarantee if guarantee is None else guarantee
     if not release.schema.sensitive:
         raise InputError(f"{release.label} has no sensitive column, so nothing of it composes")
+    if release.by_row is not None:
+        raise InputError(LINKED_ROWS.format(release.label))
     arrays: dict[str, Any] = {}
     head: dict[str, Any] = {
         "scheme": release.scheme,

@@ -396,7 +396,8 @@ class ReadFrom:
     says it promises. `file`: the folder of ours it was read from, or the file it was kept in;
     `files`: all that were read. `stray`: what is published besides. `domains`: what
     quasi-identifiers may be, where its owner kept that and the schema does not say. `perturbed`:
-    what it says was done to columns.
+    what it says was done to columns. `linked_table`: where a pseudonym links rows, the table it was
+    made of, where its owner gave that.
     """
 
     counted_from: Placement | None = None
@@ -409,6 +410,7 @@ class ReadFrom:
     perturbed: Mapping[str, Perturbation] = field(default_factory=dict)
     files: tuple[FileStamp, ...] = ()
     households: PlacedMembers | None = None
+    linked_table: Table | None = None
 
     def inside(self, total: int) -> Inside | None:
         return self.people

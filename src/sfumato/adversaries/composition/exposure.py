@@ -229,6 +229,12 @@ def locate_in(
         (release.label, of_one_value(release.groups_for(_about(new.attribute, release) or "")))
         for release in chosen
     ]
+    for release in chosen:
+        if release.by_row is not None:
+            raise InputError(
+                f"{release.label}: a pseudonym links people's rows, and which of somebody's rows "
+                "it holds is not known here"
+            )
     for name, groups in sources:
         if not groups.single_valued:
             raise InputError(

@@ -116,12 +116,15 @@ def with_people_of(release: Release, table: Table) -> Release:
 
     Known where groups are apart and the table's people who fit them are those they count, value by
     value; otherwise the release is as before, and a note says why. Where the table says
-    who lives together, that is known then, too.
+    who lives together, that is known then, too. Of linked rows the table is kept, for whoever finds
+    people by all of theirs (`linked_exposure.py`).
     """
     made = release.made
     known = release.inside() is not None
     if isinstance(made, MadeHere) or (known and table.households is None):
         return release
+    if release.by_row is not None and isinstance(made, ReadFrom) and table.households is None:
+        return replace(release, made=replace(made, linked_table=table))
     inside = _inside_by_table(release, table)
     if isinstance(inside, Inside) and isinstance(made, ReadFrom):
         households = made.households

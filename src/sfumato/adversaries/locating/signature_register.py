@@ -131,7 +131,7 @@ class _PeopleOfRegister:
     def of(cls, described: Signatures, population: Table) -> _PeopleOfRegister:
         rows = population.rows
         assert rows is not None
-        kinds, kind_of = _kinds(described, rows, places_of(described.columns, population))
+        kinds, kind_of = kinds_of_rows(described, rows, places_of(described.columns, population))
         number, sets = code_sets(
             offsets_of(np.bincount(rows.person)), kind_of.astype(np.int32), repeated=True
         )
@@ -140,11 +140,11 @@ class _PeopleOfRegister:
 
     @cached_property
     def options(self) -> list[tuple[int, ...]]:
-        return _listed(self.kinds)
+        return listed(self.kinds)
 
     def fitting(self) -> CountedRegister | None:
         """Who fits each signature and no other; None where that takes too long."""
-        signatures = _listed(self.described.sets)
+        signatures = listed(self.described.sets)
         reached = _Reached.of(signatures, self.options)
         number = {rows: at for at, rows in enumerate(signatures)}
         total = np.zeros(len(signatures), dtype=np.int64)
@@ -170,7 +170,7 @@ class _PeopleOfRegister:
 
         Of rows that do not overlap: everybody's are published in one way, or not at all.
         """
-        parts = _listed(known.parts)
+        parts = listed(known.parts)
         number, sizes = {rows: at for at, rows in enumerate(parts)}, {len(rows) for rows in parts}
         published = [
             (sorted(own[0] for kind in kinds if (own := self.options[kind])), people)
@@ -188,10 +188,12 @@ class _PeopleOfRegister:
         return CountedRegister(total, int(self.people.sum()), outside)
 
     def _everybody(self) -> Iterator[tuple[tuple[int, ...], int]]:
-        return zip(_listed(self.sets), self.people.tolist(), strict=True)
+        return zip(listed(self.sets), self.people.tolist(), strict=True)
 
 
-def _kinds(described: Signatures, rows: PersonRows, columns: Sequence[int]) -> tuple[Sets, Ints]:
+def kinds_of_rows(
+    described: Signatures, rows: PersonRows, columns: Sequence[int]
+) -> tuple[Sets, Ints]:
     """Which published rows each row of a register may be; those that may be the same are a kind."""
     codes, domains = rows.codes[list(columns)], [rows.quasi[column] for column in columns]
     number, first = rank_rows(codes, [len(domain) for domain in domains])
@@ -252,6 +254,6 @@ def _matched(options: list[tuple[int, ...]], rows: tuple[int, ...]) -> bool:
     return all(place(own, set()) for own in range(len(options)))
 
 
-def _listed(sets: Sets) -> list[tuple[int, ...]]:
+def listed(sets: Sets) -> list[tuple[int, ...]]:
     members, offsets = sets.members.tolist(), sets.offsets.tolist()
     return [tuple(members[low:high]) for low, high in pairwise(offsets)]

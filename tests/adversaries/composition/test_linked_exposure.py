@@ -273,3 +273,9 @@ def test_the_program_judges_it_with_the_table(tmp_path: Path) -> None:
     assert unknown.returncode == 3, unknown.stdout + unknown.stderr
     status = judge(bound, release_of(VISITS, (2, 1))).status
     assert known.returncode == (1 if status == "violated" else 0), known.stdout + known.stderr
+
+
+def test_too_many_ways_are_not_judged(monkeypatch: pytest.MonkeyPatch) -> None:
+    new, earlier = release_of(VISITS, (2, 1)), release_of(VISITS, (1, 0))
+    monkeypatch.setattr("sfumato.adversaries.composition.linked_exposure._MOST_WORLDS", 1)
+    assert "too many ways" in reason(new, earlier)

@@ -15,9 +15,11 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.composition.attack import intersection_attack
 from sfumato.adversaries.locating import kernel
+from sfumato.adversaries.locating import locate as looked_up
 from sfumato.adversaries.locating.kernel import nearest
-from sfumato.adversaries.locating.locate import locate, value_classes
+from sfumato.adversaries.locating.locate import Boxes, locate
 from sfumato.adversaries.locating.targets import read_targets
+from sfumato.adversaries.locating.value_classes import value_classes
 from sfumato.anonymizers.base import Task
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Mask, ValueSet
@@ -37,9 +39,12 @@ def bucketized(draw: st.DrawFn) -> sf.Release:
     return buckets(["x", "w"], groups)
 
 
+@pytest.mark.parametrize("few_pairs", [1 << 23, -1])  # compared with each, or by the tree
 @given(release_=st.one_of(generalized(most=12), bucketized()))
-def test_every_group_that_fits_is_found(release_: sf.Release) -> None:
-    found = locate(release_, read_targets(EVERYBODY, ("x", "w")))
+def test_every_group_that_fits_is_found(few_pairs: int, release_: sf.Release) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(looked_up, "_FEW_PAIRS", few_pairs)
+        found = locate(release_, read_targets(EVERYBODY, ("x", "w")))
     targets = read_targets(EVERYBODY, ("x", "w"))
     for person, case in zip(EVERYBODY, targets.case, strict=True):
         mine = found.groups[found.indptr[case] : found.indptr[case + 1]].tolist()
@@ -84,7 +89,7 @@ def test_the_attack_is_the_definition(
 
 @given(data=st.data())
 @settings(max_examples=few(40))
-def test_a_tree_over_many_boxes_loses_none(data: Any) -> None:
+def test_many_boxes_are_found_one_by_one_and_by_a_tree(data: Any) -> None:
     """More boxes than a leaf holds, overlapping much or little, with and without gaps."""
     rng = np.random.default_rng(data.draw(st.integers(0, 1000)))
     columns, size = data.draw(st.integers(1, 3)), data.draw(st.sampled_from([4, 30, 500]))
@@ -107,6 +112,9 @@ def test_a_tree_over_many_boxes_loses_none(data: Any) -> None:
     nodes, items = kernel.build(low, high)
     assert len(items) <= kernel.COPIES * total + 2048
     indptr, found = kernel.search(nodes, items, low, high, gap, offsets, listed, points)
+    point, box = Boxes(low, high, gap, offsets, listed).containing(points)
+    assert point.tolist() == np.repeat(np.arange(200), np.diff(indptr)).tolist()
+    assert box.tolist() == found.tolist()
     for i in range(points.shape[1]):
         inside = [
             g

@@ -15,8 +15,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from sfumato.adversaries.locating.locate import value_classes
 from sfumato.adversaries.locating.targets import Targets
+from sfumato.adversaries.locating.value_classes import value_classes
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Ints, offsets_of

@@ -14,131 +14,31 @@ and each time she is near the nearest. Knowing nothing, she may be in any group.
 No group is looked at for every person. Regions become boxes in a k-d tree, lists are joined, and
 centroids have a k-d tree of their own. People are looked up by the columns that are known of them.
 
-Here too: classes of values that no region tells apart, and the axes on which centroids lie.
+Here too: the axes on which centroids lie.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sfumato.adversaries.locating.targets import Targets
+from sfumato.adversaries.locating.value_classes import ValueClasses, value_classes
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
-from sfumato.numbers import Bools, Codes, Floats, Ints, Ragged, rows_of, taken_rows, tallied_offsets
+from sfumato.numbers import Bools, Codes, Floats, Ints, rows_of, taken_rows, tallied_offsets
 from sfumato.release.description import Buckets, Description, Regions
 from sfumato.release.made import DistanceUnits, MadeHere
 from sfumato.release.read.cells import point_of
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
-from sfumato.schema.region import Region, Value, codes_inside, place_of, text_of
+from sfumato.schema.region import Value, place_of, text_of
 
-# Values of a column that no published region tells apart: all of them are one class.
-#
-# An index over groups need not know values, only their classes: which class somebody's value is
-# of, and which classes each region covers. Classes are put in an order in which regions cover runs
-# of them, as far as that goes: numbers and dates in their own order; other columns so that the
-# values of a region lie together wherever regions are nested or apart, as those of a hierarchy
-# are. A region that still has gaps lists its classes.
-
-_NONE = -1
 _AT_ONCE = 1 << 20  # places that are looked up at once
-
-
-@dataclass(frozen=True)
-class ValueClasses:
-    """The classes of one column.
-
-    `class_of[code]` is a value's class, -1 if no region contains it. Region p covers the classes
-    `low[p]` to `high[p]` (none if low > high), with gaps if `gap[p]` >= 0: then only those listed
-    at `listed[offsets[gap[p]]:offsets[gap[p] + 1]]`, ascending.
-    """
-
-    class_of: Ints
-    low: Ints
-    high: Ints
-    gap: Ints
-    offsets: Ints
-    listed: Ints
-
-
-def value_classes(domain: Domain, parts: Sequence[Region], codes: Codes) -> ValueClasses:
-    """The classes of a column by the regions that groups show (`codes`, of parts)."""
-    runs = {part: _run(values) for part, values in codes_inside(parts, np.unique(codes), domain)}
-    if all(isinstance(run, range) for run in runs.values()):
-        return _in_order(len(domain), len(parts), runs)  # type: ignore[arg-type]
-    return _gathered(len(domain), len(parts), runs)
-
-
-def _run(values: Sequence[int]) -> range | Ints:
-    """The codes a region contains: a range if they are one."""
-    if isinstance(values, range):
-        return values
-    codes = np.unique(np.asarray(values, dtype=np.int64))
-    if len(codes) and codes[-1] - codes[0] + 1 > len(codes):
-        return codes
-    return range(codes[0], codes[-1] + 1) if len(codes) else range(0)
-
-
-def _in_order(size: int, total: int, runs: dict[int, range]) -> ValueClasses:
-    """Every region is a run of codes: classes lie between their ends."""
-    part = np.array([p for p, run in runs.items() if len(run)], dtype=np.int64)
-    starts = np.array([run.start for run in runs.values() if len(run)], dtype=np.int64)
-    stops = np.array([run.stop for run in runs.values() if len(run)], dtype=np.int64)
-    marks = np.unique(np.concatenate([[0], starts, stops]))
-    marks = marks[marks < size]
-    over = np.zeros(size + 1, dtype=np.int64)
-    np.add.at(over, starts, 1)
-    np.add.at(over, stops, -1)
-    covered = np.cumsum(over)[:-1] > 0
-    class_of = np.searchsorted(marks, np.arange(size), "right") - 1
-    low, high = np.zeros(total, dtype=np.int64), np.full(total, -1, dtype=np.int64)
-    low[part], high[part] = class_of[starts], class_of[stops - 1]
-    none = np.zeros(0, dtype=np.int64)
-    return ValueClasses(
-        np.where(covered, class_of, _NONE),
-        low,
-        high,
-        np.full(total, _NONE, dtype=np.int64),
-        np.zeros(1, dtype=np.int64),
-        none,
-    )
-
-
-def _gathered(size: int, total: int, runs: dict[int, range | Ints]) -> ValueClasses:
-    """Values by the regions they are in, from the largest to the smallest, as a tree is walked."""
-    whole = [p for p, run in runs.items() if len(run) == size]
-    others = [p for p, run in runs.items() if 0 < len(run) < size]
-    others.sort(key=lambda p: -len(runs[p]))
-    value = np.concatenate([np.zeros(0, np.int64), *(np.asarray(runs[p]) for p in others)])
-    rank = np.repeat(np.arange(len(others)), [len(runs[p]) for p in others])
-    order = np.lexsort((rank, value))
-    # Big-endian, so that bytes sort as the numbers do.
-    ranks = rank[order].astype(">i4").tobytes()
-    ends = 4 * tallied_offsets(value, size)
-    keys = [ranks[a:b] for a, b in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)]
-    number = {key: place for place, key in enumerate(sorted(set(keys)))}
-    class_of = np.array([number[key] for key in keys], dtype=np.int64)
-    low, high = np.zeros(total, dtype=np.int64), np.full(total, -1, dtype=np.int64)
-    low[whole], high[whole] = 0, len(number) - 1
-    gap = np.full(total, _NONE, dtype=np.int64)
-    lists: list[Ints] = []
-    pairs = np.unique(rank * len(number) + class_of[value])
-    of_part, classes = np.divmod(pairs, len(number))
-    bounds = np.searchsorted(of_part, np.arange(len(others) + 1))
-    for place, p in enumerate(others):
-        covered = classes[bounds[place] : bounds[place + 1]]
-        low[p], high[p] = covered[0], covered[-1]
-        if covered[-1] - covered[0] + 1 > len(covered):
-            gap[p] = len(lists)
-            lists.append(covered)
-    if not whole and b"" in number:
-        class_of[class_of == number[b""]] = _NONE
-    listed = Ragged.of(lists)
-    return ValueClasses(class_of, low, high, gap, listed.offsets, listed.values)
-
+_FEW_PAIRS = 1 << 23  # of people and boxes, which NumPy compares in a tenth of a second
 
 # The axes on which a microaggregated release is read: where values and centroids lie.
 #
@@ -363,18 +263,48 @@ def _once_each(located: Located, total: int) -> Located:
 
 
 @dataclass(frozen=True)
+class Boxes:
+    """Groups as boxes of classes, `low[c, g]..high[c, g]`; where `gap[c, g]` >= 0 only of the
+    classes at `listed[offsets[gap]:offsets[gap + 1]]`, ascending."""
+
+    low: Ints
+    high: Ints
+    gap: Ints
+    offsets: Ints
+    listed: Ints
+
+    def containing(self, points: Ints) -> tuple[Ints, Ints]:
+        """Which point `points[:, i]` is in which box: points ascending, and the boxes of each."""
+        known = np.all(points >= 0, axis=0).reshape(-1, 1)
+        inside = np.repeat(known, self.low.shape[1], axis=1)
+        for row, low, high in zip(points, self.low, self.high, strict=True):
+            # As few bytes a number as do: so many more are compared at once.
+            least = np.min_scalar_type(-1 - max(row.max(initial=0), high.max(initial=0)))
+            classes = row.astype(least)[:, None]
+            inside &= low.astype(least) <= classes
+            inside &= classes <= high.astype(least)
+        point, box = np.nonzero(inside)
+        classes = 1 + max(points.max(initial=0), self.listed.max(initial=0))
+        keys = rows_of(self.offsets) * classes + self.listed
+        for row, gaps in zip(points, self.gap, strict=True):
+            gap = gaps[box]
+            fits = (gap < 0) | np.isin(gap * classes + row[point], keys)
+            point, box = point[fits], box[fits]
+        return point, box
+
+
+@dataclass(frozen=True)
 class BoxIndex:
-    """The k-d tree over regions: each group is a box of classes of values."""
+    """Groups as boxes of classes of values. Few people among few boxes are compared with each: the
+    k-d tree is for many, and compiling it takes seconds."""
 
     _columns: tuple[ValueClasses, ...]
     _fittable: Ints  # the groups that somebody's values may fit
-    _tree: tuple[Ints, ...]
+    _boxes: Boxes
 
     @classmethod
     def of(cls, regions: Regions, domains: Sequence[Domain]) -> BoxIndex:
         """`domains` are those of the people who will be looked up, column by column."""
-        from sfumato.adversaries.locating import kernel  # its compiler loads slowly
-
         columns = tuple(
             value_classes(domain, parts, codes)
             for domain, parts, codes in zip(domains, regions.parts, regions.codes, strict=True)
@@ -392,19 +322,29 @@ class BoxIndex:
         fittable = np.flatnonzero((low <= high).all(axis=0))
         low, high, gap = (np.ascontiguousarray(bounds[:, fittable]) for bounds in (low, high, gap))
         ends = np.concatenate([offsets[0], *(offset[1:] for offset in offsets[1:])])
-        nodes, items = kernel.build(low, high)
-        return cls(columns, fittable, (nodes, items, low, high, gap, ends, np.concatenate(lists)))
+        return cls(columns, fittable, Boxes(low, high, gap, ends, np.concatenate(lists)))
+
+    @cached_property
+    def _tree(self) -> tuple[Ints, Ints]:
+        from sfumato.adversaries.locating import kernel  # its compiler loads slowly
+
+        return kernel.build(self._boxes.low, self._boxes.high)
 
     def locate(self, codes: Codes) -> Located:
         """The groups whose regions contain each tuple `codes[:, i]`."""
-        from sfumato.adversaries.locating import kernel  # its compiler loads slowly
-
         points = np.vstack(
             [column.class_of[row] for column, row in zip(self._columns, codes, strict=True)]
         )
-        nodes, items, low, high, gap, ends, listed = self._tree
+        boxes, total = self._boxes, points.shape[1]
+        if total * len(self._fittable) <= _FEW_PAIRS:
+            point, box = boxes.containing(points)
+            return Located(tallied_offsets(point, total), self._fittable[box])
+        from sfumato.adversaries.locating import kernel  # its compiler loads slowly
+
         indptr, groups = kernel.search(
-            nodes, items, low, high, gap, ends, listed, np.ascontiguousarray(points)
+            *self._tree,
+            *(boxes.low, boxes.high, boxes.gap, boxes.offsets, boxes.listed),
+            np.ascontiguousarray(points),
         )
         return Located(indptr, self._fittable[groups])
 

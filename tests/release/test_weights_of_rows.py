@@ -20,6 +20,7 @@ import sfumato as sf
 from sfumato.adversaries.linkage.risks import linkage
 from sfumato.release.read.read_release import table_as_published
 from sfumato.release.write.publish import OWNER, rows_with_owners
+from sfumato.release.write.weights import told_of_weights
 from tests.examples import few
 
 people = st.lists(
@@ -157,3 +158,39 @@ def test_weights_that_are_not_a_persons_are_refused() -> None:
     assert "p0" not in str(error.value)
     with pytest.raises(sf.SchemaError, match="links them as a pseudonym does; use 'group'"):
         schema(publish_weight="keep")
+
+
+@given(people)
+def test_who_looks_for_anybody_counts_a_weight_once_whatever_the_groups(listed) -> None:
+    release = table_as_published(sf.read(frame(listed), schema()))
+    journalist = linkage(release).journalist
+    assert journalist is not None
+    everybody = max(sum(weight for weight, _ in listed), len(listed))
+    assert journalist.blind == pytest.approx(min(1 / everybody, 1))
+
+
+@pytest.mark.parametrize("alone", [1, 9, 10])
+def test_a_sum_of_suppressed_rows_is_told_only_if_they_are_many_peoples(alone: int) -> None:
+    """Twelve rows of one person are not twelve people: the sum would tell her weight."""
+    hidden = [
+        (777.0, [(1000 * who + row, "B") for row in range(12)]) for who in range(1, alone + 1)
+    ]
+    rows = frame([*[(2.0, [(20, "A")])] * 30, *hidden])
+    table = sf.read(rows, schema(publish_weight="group"))
+    release = sf.generalize(table, {"age": 0, "ward": 0}, [sf.KAnonymity(3)], suppression=0.9)
+    assert release.suppressed == alone
+    told = told_of_weights(release)
+    assert ("times_for_suppressed" in told) == (alone >= 10)
+    if alone >= 10:
+        assert told["times_for_suppressed"] == pytest.approx(1 + 777 * 12 * alone / 60, abs=1e-3)
+
+
+@pytest.mark.parametrize("rows", ["unlinked", "linked"])
+def test_the_owner_is_told_that_weights_of_suppressed_people_can_be_subtracted(rows: str) -> None:
+    listed = frame([*[(2.0, [(20, "A")])] * 3, (777.0, [(45, "B")])])
+    table = sf.read(listed, schema(rows=rows, publish_weight="group"))
+    whole = sf.generalize(table, {"age": 0, "ward": 0})
+    assert not any("subtracts" in note for note in whole.notes)
+    release = sf.generalize(table, {"age": 0, "ward": 0}, [sf.KAnonymity(3)], suppression=0.9)
+    assert release.suppressed == 1
+    assert any("subtracts the published ones" in note for note in release.notes)

@@ -15,7 +15,12 @@ from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import Description
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, Made, MadeHere, Placement, ReadFrom
-from sfumato.release.release import Release, several_groups, standing_notes
+from sfumato.release.release import (
+    Release,
+    missing_weights_notes,
+    several_groups,
+    standing_notes,
+)
 from sfumato.release.summing import group_counts, references
 from sfumato.release.unlinked import owners_unknown, with_owners
 from sfumato.schema.domain import Domain
@@ -208,12 +213,8 @@ def _counted(
             notes = (f"{suppressed:,} of {counts.memberships:,} rows are left out",)
         suppressed = counts.people - several.everybody
     left_out = placement.suppressed if counts.owner is not None else suppressed
-    if table.schema.publish_weight is not None and left_out:
-        left_words = "rows that are left out" if counts.owner is not None else "suppressed"
-        notes += (
-            "whoever knows what the weights of everybody add up to, as is public of many surveys, "
-            f"subtracts the published ones: the rest are those of the {left_out:,} {left_words}",
-        )
+    left_words = "rows that are left out" if counts.owner is not None else "suppressed"
+    notes += missing_weights_notes(table.schema, left_out, left_words)
     return Release(
         schema=table.schema,
         counted_groups=groups_of(placement, placement.groups, len(described)),

@@ -21,7 +21,7 @@ from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import PSEUDONYM, Regions, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, Made, MadeHere, Placement, ReadFrom, TablePlacement
-from sfumato.release.release import Release, weight_notes
+from sfumato.release.release import Release, missing_weights_notes, weight_notes
 from sfumato.release.signatures import Knows, Signatures, signatures_of, too_many_parts
 from sfumato.release.summing import group_counts, references
 from sfumato.schema.roles import Schema
@@ -217,6 +217,7 @@ def linked_release(linked: LinkedRows, findings: Findings | None = None, seed: i
             *_too_many_notes(described),
             *linked.notes(),
             *weight_notes(schema),
+            *(() if cut else missing_weights_notes(schema, placement.suppressed, "suppressed")),
         ),
         made=made,
         by_row=_by_row(linked, signature, kinds, findings, seed),

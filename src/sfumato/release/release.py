@@ -388,6 +388,16 @@ def weight_notes(schema: Schema) -> list[str]:
     return []
 
 
+def missing_weights_notes(schema: Schema, left_out: int, words: str) -> tuple[str, ...]:
+    """What published weights tell of those who are left out."""
+    if schema.publish_weight is None or not left_out:
+        return ()
+    return (
+        "whoever knows what the weights of everybody add up to, as is public of many surveys, "
+        f"subtracts the published ones: the rest are those of the {left_out:,} {words}",
+    )
+
+
 def kept_notes(schema: Schema, perturbed: Mapping[str, Perturbation]) -> list[str]:
     """What is published unjudged, what was done to columns, and what bounds on them mean then."""
     as_they_are = [name for name in schema.keep if name not in perturbed]

@@ -103,6 +103,15 @@ class UnlinkedRows:
         return None if placed is None else placed.counts.population(placed.groups, total)
 
     @property
+    def everybody_stands_for(self) -> float | None:
+        """The same of all groups together, everybody once."""
+        placed = self.placed
+        if placed is None:
+            return None
+        summed = placed.counts.population(np.minimum(placed.groups, 0), 1)
+        return None if summed is None else float(summed[0])
+
+    @property
     def readings(self) -> tuple[Groups, ...]:
         """As criteria of one value judge them."""
         return (self.by_row,) if self.by_person is None else (self.by_row, self.by_person)

@@ -43,7 +43,7 @@ from sfumato.adversaries.locating.people import SLACK, PopulationPerGroup
 from sfumato.adversaries.locating.signature_register import (
     count_register,
     overlaps_apart,
-    people_behind_signatures,
+    people_behind_rows,
 )
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, expect
@@ -312,7 +312,7 @@ def linkage(
     counted = count_register(release, population)
     looked_up = counted.groups or indistinguishable
     candidates, source, reason = _candidates(looked_up, population, counted.reason, alone=overlap)
-    everybody = people_behind_signatures(release, looked_up)
+    everybody = people_behind_rows(release, looked_up, source)
     if overlap:
         notes.append(
             "regions overlap: a register tells who fits several groups, and who is in another one "

@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
 from math import comb
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -98,8 +98,16 @@ def count_register(release: Release, population: Population | None) -> CountedPe
     return CountedPeople(with_register, other=other)
 
 
-def people_behind_signatures(release: Release, groups: Groups) -> float | None:
-    """How many people of a population fit linked rows, each once; None of any other release."""
+def people_behind_rows(
+    release: Release, groups: Groups, source: Literal["table", "weights"] | None
+) -> float | None:
+    """How many people of a population fit rows of people with several, each once.
+
+    None of any other release, and of unlinked rows and a register, where each is in one group.
+    """
+    if source == "weights" and (rows := groups.beside.unlinked) is not None:
+        summed = rows.everybody_stands_for
+        return None if summed is None else max(summed, float(release.people))
     if release.by_row is None:
         return None
     if (register := groups.beside.register) is not None:

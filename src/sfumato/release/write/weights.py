@@ -25,6 +25,7 @@ from sfumato.engines.base import select
 from sfumato.errors import InputError
 from sfumato.numbers import Floats
 from sfumato.release.linked import LinkedPlacement
+from sfumato.release.made import TablePlacement
 from sfumato.release.release import Release
 
 WARNING = "a weight that few people have finds them as a name does"
@@ -81,7 +82,7 @@ def told_of_weights(release: Release) -> dict[str, object]:
             return entry  # who has several pseudonyms stands there with each
     if placement is None or summed is None:
         return entry
-    if (placement.suppressed if of_rows else release.suppressed) >= _MANY:
+    if _losing_rows(placement) >= _MANY if of_rows else release.suppressed >= _MANY:
         rows = placement.table.rows
         own = None if rows is None else rows.weights
         counts = placement.table.counts
@@ -90,6 +91,16 @@ def told_of_weights(release: Release) -> dict[str, object]:
         if published > 0:
             entry["times_for_suppressed"] = float(f"{whole / published:.3f}")
     return entry
+
+
+def _losing_rows(placement: TablePlacement) -> int:
+    """How many people have rows that are not published: many rows may be those of one person."""
+    placed = placement.in_memory("publishing survey weights of rows")
+    rows, owner = placed.owned_rows, placed.counts.owner
+    assert rows is not None
+    assert owner is not None
+    own = np.bincount(owner)
+    return int((own > np.bincount(rows.person, minlength=len(own))).sum())
 
 
 def _in_memory(counts: Counts) -> float:

@@ -190,6 +190,24 @@ def test_dates_that_may_be_two_days_are_asked(tmp_path: Path) -> None:
     assert any("say which with dates" in note for note in report.notes)
 
 
+def test_years_of_two_digits_are_not_published_until_their_century_is_told(tmp_path: Path) -> None:
+    lines = [f"{1 + n % 28:02}.{1 + n % 12:02}.{n % 90 + 10};{n % 7}" for n in range(60)]
+    file = text(tmp_path, "born;ward\n" + "\n".join(lines) + "\n")
+    draft = sf.draft_policy(file)
+    assert any('"born"' in one and "--first-year" in one for one in draft.questions)
+    assert draft.policy.schema is not None
+    assert "born" not in {name for _, name in draft.policy.schema.roles()}
+    policy = sf.Policy([sf.KAnonymity(5)], anonymizer=sf.Lattice())
+    with pytest.raises(sf.InputError, match="'born': dates with years of two digits") as error:
+        sf.anonymize(sf.read(file, sf.Schema(["born", "ward"])), policy)
+    assert "first_year" in str(error.value)
+    assert "\n" not in str(error.value)
+    insisted = sf.Schema(["born", "ward"], insist=["born"])
+    assert len(sf.anonymize(sf.read(file, insisted), policy).groups)
+    answered = sf.read(file, sf.Schema(["born", "ward"]), first_year=1930)
+    assert len(sf.anonymize(answered, policy).groups)
+
+
 def test_years_of_two_digits_need_their_century(tmp_path: Path) -> None:
     file = column(tmp_path, "31.12.23", "29.02.00", "01.01.45")
     assert "first_year" in str(kinds(file)[2])

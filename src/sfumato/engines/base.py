@@ -64,6 +64,7 @@ class Source:
     the contrary of `untyped` is true. `one_each`: every row is known to be another person.
     `others`: columns that stand there besides and were not asked for. `form`: how it is written.
     `doubts`: columns that are texts because what they mean is not plain, and what to say of them.
+    `undated` are those of dates of which nobody said in which hundred years they lie.
     `codes`: what stands among the numbers or dates of a column and is none.
     `notes`: what must be said of how it was read.
     """
@@ -78,6 +79,7 @@ class Source:
     others: tuple[str, ...] = ()
     form: FileForm = field(default_factory=FileForm)
     doubts: Mapping[str, str] = field(default_factory=dict)
+    undated: frozenset[str] = frozenset()
     codes: Mapping[str, Sequence[str]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

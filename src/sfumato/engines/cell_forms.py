@@ -50,6 +50,7 @@ class CellFindings:
     dates: Mapping[str, DateForm]
     decimal: str | None
     doubts: Mapping[str, str]
+    undated: frozenset[str]
 
 
 Fits = Mapping[tuple[str, object], int]  # of a column: how many cells are written in a way
@@ -137,7 +138,14 @@ def as_written(
         missing={name: marks[0] for name in source.types if (marks := stated_forms.marks(name))},
         codes=codes,
     )
-    written = replace(source, types=types, doubts=forms.doubts, codes=codes, form=file_form)
+    written = replace(
+        source,
+        types=types,
+        doubts=forms.doubts,
+        undated=forms.undated,
+        codes=codes,
+        form=file_form,
+    )
     notes: list[str] = []
     if (
         not (stated_forms.exact or stated_forms.decimal or forms.decimal)
@@ -220,6 +228,7 @@ def find_forms(
     fits = dict(zip(tests, counted(list(tests.values())), strict=True)) if tests else {}
     cells: dict[str, str] = {}
     doubts: dict[str, str] = {}
+    undated: set[str] = set()
     chosen: dict[str, DateForm] = {}
     for column in columns:
         if (
@@ -242,6 +251,8 @@ def find_forms(
             form = _decide_date(column.name, dates[column.name], fits, given=own)
             if isinstance(form, str):
                 doubts |= {column.name: form} if form else {}
+                if _lacks_century(column.name, dates[column.name], fits):
+                    undated.add(column.name)
             else:
                 chosen[column.name] = form
                 cells[column.name] = form.iso(column.cell)
@@ -270,7 +281,7 @@ def find_forms(
                 doubts[column.name] = (
                     "1,234 may be a thousand or a little more than one: say which with decimal"
                 )
-    return CellFindings(cells, chosen, decimal, doubts)
+    return CellFindings(cells, chosen, decimal, doubts, frozenset(undated))
 
 
 def _decimal_of_file(
@@ -345,6 +356,14 @@ def _decide_date(name: str, forms: list[DateForm], fits: Fits, *, given: bool) -
             "are with first_year, such as first_year = 1930; until then they are texts"
         )
     return whole[0]
+
+
+def _lacks_century(name: str, forms: Sequence[DateForm], fits: Fits) -> bool:
+    """Whether all cells are dates with years of two digits, and nobody said what they stand for."""
+    return any(
+        form.two_digits and form.first_year is None and fits[name, form] == fits[name, None]
+        for form in forms
+    )
 
 
 def _number_candidates(column: Column, stated_forms: StatedForms) -> list[str]:

@@ -49,6 +49,7 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
     for domain in table.counts.quasi:
         check_values(domain)
     check_texts(table)
+    check_dates(table)
     drawn = randbits(63) if seed is None else seed
     table = perturbed_by(table, policy, drawn)
     task = Task(table, tuple(policy.require), policy.measure(table), policy.suppression, drawn)
@@ -227,6 +228,17 @@ def check_texts(table: Table) -> None:
                 f"column {text.column!r} ({text.role}) is free text, in which anything may stand "
                 f"({text.words}); take it out of {text.role}, or publish it all the same with "
                 f"insist = [{text.column!r}] in the schema"
+            )
+
+
+def check_dates(table: Table) -> None:
+    """Refuse to publish dates as texts that do not say which year they mean."""
+    schema = table.schema
+    for name in schema.judged:
+        if name in table.source.undated and name not in schema.insist:
+            raise InputError(
+                f"column {name!r}: {table.source.doubts[name]}, and not published: say it, leave "
+                f"the column out, or publish the texts with insist = [{name!r}] in the schema"
             )
 
 

@@ -250,13 +250,20 @@ def draft_for(
     return draft_of(examine(source, reading, rows), asked)
 
 
+_LEFT_OUT = ", and stay at home; sfumato init --first-year 1930 drafts them as dates"
+
+
 def draft_of(examined: Examined, asked: DraftRules = NO_RULES) -> Draft:
     """The same for a table that was looked at."""
     sample, registered = examined.sample, examined.sample.source
     roles = _scanned(sample, settle(sample, decide(sample, examined.profiles, asked)))
     questions = [*_questions(roles, [*registered.doubts])]
     questions += [
-        OwnersQuestion(f"{toml_value(name)}: {doubt}", "notation", (name,))
+        OwnersQuestion(
+            f"{toml_value(name)}: {doubt}{_LEFT_OUT * (name in registered.undated)}",
+            "notation",
+            (name,),
+        )
         for name, doubt in registered.doubts.items()
     ]
     questions += [*_marked(examined.marks), *_coded(examined.codes)]

@@ -190,6 +190,7 @@ def _pair(probe: Probe, columns: Sequence[str]) -> tuple[str, str] | None:
 MOST_QUASI = 15
 MOST_MEASURED = 12  # columns without a telling name are not added beyond these
 MOST_SENSITIVE = 6
+_UNDATED = "of which hundred years its dates are nobody said, see above"
 _COMPARED = 40  # known columns searched for others that follow from them
 _FINE = 50  # categories from which a coarser column that follows is preferred
 
@@ -218,6 +219,8 @@ def decide(sample: Sample, profiles: Sequence[Profile], asked: DraftRules) -> Ro
     """Guess every column's role; some a rule set leaves at home, or coarsens."""
     guesses = {column.name: guess(column) for column in profiles}
     asked.withhold(guesses)
+    for name in sample.source.undated:
+        guesses[name] = replace(guesses[name], role="none", why=_UNDATED, question="")
     find_person(sample, guesses)
     _enough_sensitive(guesses, sample)
     known = [name for name, guessed in guesses.items() if guessed.role == "known"]

@@ -116,6 +116,12 @@ def test_households_of_a_release_are_judged_from_its_folder(folder: Path, rows: 
     assert (exit_code, threats) == (3, [])
     of_people = ["cannot_judge" if rows == "unlinked" else "holds"] * 2
     assert [status for _, status, _ in statuses] == [*of_people, "cannot_judge", "cannot_judge"]
+    if rows == "unlinked":
+        table = ("--table", folder / "visits.csv")
+        run = sfumato("audit", folder / "public", *asked, *table, "--json")
+        told = json.loads(run.stdout)["verdicts"][-1]
+        assert (run.returncode, told["status"]) == (3, "cannot_judge")
+        assert told["note"].startswith("rows are published one by one, and nothing here says which")
     kept = folder / "release/private/households.parquet"
     kept.write_bytes(kept.read_bytes() + b" ")
     refused = sfumato("audit", folder / "release", *asked)
@@ -134,7 +140,10 @@ def test_households_of_a_release_are_judged_from_its_folder(folder: Path, rows: 
             'rows = "linked"\nweight = "age2"\npublish_weight = "keep"',
             "publish_weight = 'keep' and rows = 'linked' do not go together",
         ),
-        ('rows = "unlinked"\nprotect = "age2"', "protect and rows = 'unlinked' do not go together"),
+        (
+            'rows = "unlinked"\nlists = {ill = ";"}',
+            "lists and rows = 'unlinked' do not go",
+        ),
     ],
 )
 def test_a_mistake_is_one_line(folder: Path, change: str, said: str) -> None:

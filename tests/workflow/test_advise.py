@@ -396,3 +396,37 @@ def test_rows_published_one_by_one_are_not_coarsened_though_everybody_has_one() 
     advice = advise(release, asked, [judge(criterion, release) for criterion in asked])
     assert advice.coarsen == ()
     assert any("rows are published one by one" in reason for reason in advice.silent)
+
+
+PEOPLE = st.lists(
+    st.lists(st.tuples(st.sampled_from("xy"), st.sampled_from("AB")), min_size=1, max_size=2),
+    min_size=2,
+    max_size=6,
+)
+
+
+@settings(max_examples=few(25))
+@given(PEOPLE, st.sampled_from([0.0, 0.2, 0.4]))
+def test_of_linked_rows_whoever_has_a_row_that_violates_it_is_counted(people, closeness) -> None:
+    rows = pa.Table.from_pylist(
+        [
+            {"who": who, "ward": ward, "ill": ill}
+            for who, own in enumerate(people)
+            for ward, ill in own
+        ]
+    )
+    linked = sf.Schema(["ward"], "ill", person="who", rows="linked")
+    release = as_it_stands(sf.read(rows, linked))
+    now, _ = trouble(release, [sf.TCloseness(closeness)])
+    signatures = [tuple(sorted(ward for ward, _ in own)) for own in people]
+    ills = [ill for own in people for _, ill in own]
+    bad = set()
+    for signature in set(signatures):
+        alike = [own for own, has in zip(people, signatures, strict=True) if has == signature]
+        for ward in signature:
+            here = [ill for own in alike for shown, ill in own if shown == ward]
+            apart = abs(here.count("A") / len(here) - ills.count("A") / len(ills))
+            if apart > closeness + 1e-9:
+                bad.add(signature)
+    assert (now.groups, now.people) == (len(bad), sum(has in bad for has in signatures))
+    assert now.holds == (not bad)

@@ -95,8 +95,9 @@ def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Codi
     for name in schema.sensitive:
         if has_lists(source, schema, name):
             raise InputError(
-                f"column {name!r} holds several values a row, and rows = 'unlinked' takes one; "
-                "give every value a row of its own"
+                f"column {name!r} holds several values a row, and rows = 'unlinked' takes one: a "
+                "row's list is neither the value of a row nor all that a person has; give every "
+                "value a row of its own"
             )
     if source.one_each:
         raise InputError(
@@ -144,7 +145,9 @@ def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Codi
     owner, people = _numbered(rows.column("person").to_numpy())
     weights = None
     if schema.weight is not None:
-        weights = _one_weight_each(owner, rows.column("w").to_numpy(), people, schema.weight)
+        weights = rows.column("w").to_numpy()
+        remedy = "weights; a survey weight is a person's"
+        weights = _one_each(owner, weights, people, f"weight column {schema.weight!r}", remedy)
     if packed and spaces[0] * people < 1 << NUMBER_BITS:
         tuple_of, first = numbers[0], None
     else:
@@ -158,12 +161,18 @@ def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Codi
         codes = taken_apart(distinct[0], [np.arange(size, dtype=np.int32) for size in sizes])
     else:
         codes = np.array(distinct, dtype=np.int32)
-    quasi = len(schema.quasi)
+    quasi, judged, protect = len(schema.quasi), len(schema.judged), None
+    if schema.protect is not None:
+        protect = columns[judged].domain, codes[judged]
+        labels = np.repeat(codes[judged], np.diff(begins, append=len(tuples)))
+        remedy = "labels; what is protected is a person's"
+        _one_each(owner, labels, people, f"protect column {schema.protect!r}", remedy)
     return Counts(
         quasi=tuple(column.domain for column in columns[:quasi]),
-        sensitive=tuple(Attribute(column.domain) for column in columns[quasi:]),
+        sensitive=tuple(Attribute(column.domain) for column in columns[quasi:judged]),
         codes=codes[:quasi],
-        values=codes[quasi:],
+        values=codes[quasi:judged],
+        protect=protect,
         n=np.diff(begins, append=len(tuples)),
         weights=weights,
         extra_memberships=len(tuples) - people,
@@ -171,18 +180,17 @@ def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Codi
     )
 
 
-def _one_weight_each(
-    owner: Ints, weight: npt.NDArray[np.float64], people: int, column: str
-) -> npt.NDArray[np.float64]:
-    """The survey weight of each person, of whose rows each says it."""
-    weights = np.zeros(people)
-    weights[owner] = weight
-    if apart := len(np.unique(owner[weights[owner] != weight])):
+def _one_each(
+    owner: Ints, values: npt.NDArray[Any], people: int, column: str, remedy: str
+) -> npt.NDArray[Any]:
+    """What all rows of each person say, which must be the same."""
+    by_person = np.zeros(people, dtype=values.dtype)
+    by_person[owner] = values
+    if apart := len(np.unique(owner[by_person[owner] != values])):
         raise InputError(
-            f"weight column {column!r}: {apart:,} people have rows of several weights; a survey "
-            "weight is a person's, give each person one"
+            f"{column}: {apart:,} people have rows of several {remedy}, give each person one"
         )
-    return weights
+    return by_person
 
 
 def _people_numbered(

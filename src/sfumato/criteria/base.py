@@ -33,6 +33,8 @@ from sfumato.criteria.steps import BoundStep as BoundStep
 from sfumato.criteria.steps import Ladder, steps_on
 from sfumato.criteria.steps import OfPoints as OfPoints
 from sfumato.criteria.steps import parameter as parameter
+from sfumato.criteria.verdict import AT_END as AT_END
+from sfumato.criteria.verdict import ONE_ROW
 from sfumato.criteria.verdict import Measure as Measure
 from sfumato.criteria.verdict import Ruling as Ruling
 from sfumato.criteria.verdict import Sense as Sense
@@ -49,15 +51,7 @@ from sfumato.release.release import Release
 if TYPE_CHECKING:
     from sfumato.table import Table
 
-AT_END = (
-    "can be judged on a finished release only: take it out of the policy of the search, and audit "
-    "the release by it"
-)
 UNOWNED = "rows are published one by one, and nothing here says which of them are one person's"
-_ONE_ROW = (
-    "it is defined for people who have one row each, and here they have several, one by one; link "
-    "them (rows = 'linked') or gather them, and require several-rows of unlinked ones"
-)
 UNDONE = (
     "values are altered by chance, and counting them says nothing of people's own; require "
     "t-closeness (equal), beta-likeness or delta-disclosure of it, which hold for who undoes it"
@@ -183,7 +177,7 @@ class Criterion(ABC):
     def readings(self, groups: Groups) -> tuple[Groups, ...]:
         """As this judges them, the worst counts: two of rows published one by one."""
         rows = groups.beside.unlinked
-        return (groups,) if rows is None or not self.reads_values else rows.readings
+        return (groups,) if rows is None or not self.reads_values else rows.readings_of(groups)
 
     @property
     def survives_undoing(self) -> bool:
@@ -393,10 +387,8 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
     )
     if judged is not release:
         verdict = replace(verdict, per="row")
-        if isinstance(criterion, GroupCriterion) and criterion.of_lists:
-            from sfumato.criteria.of_lists import OfLists
-
-            verdict = worst_of([verdict, judge(OfLists.of(criterion), release)])
+        if isinstance(criterion, GroupCriterion) and (lists := asked_of_lists(criterion)):
+            verdict = worst_of([verdict, judge(lists, release)])
     elif release.by_row is not None and criterion.about_identity:
         return replace(verdict, per="tuple")
     if verdict.holds and release.groups.owners_unknown:
@@ -405,6 +397,13 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
     if release.regions.exact and criterion.about_identity:
         return replace(verdict, per="tuple", note="; ".join(filter(None, (verdict.note, EXACT))))
     return verdict
+
+
+def asked_of_lists(criterion: GroupCriterion) -> GroupCriterion | None:
+    """What is asked besides of all that people have whose rows a pseudonym links."""
+    from sfumato.criteria.of_lists import OfLists
+
+    return OfLists.of(criterion) if criterion.of_lists else None
 
 
 def _of_release(criterion: Criterion, release: Release, groups: Groups) -> Verdict:
@@ -449,7 +448,7 @@ def _unreadable(criterion: Criterion, release: Release) -> Verdict | None:
             "not_applicable", "counts are noisy; the release carries its own guarantee"
         )
     if release.groups.beside.unlinked is not None and not _of_rows(criterion):
-        return criterion.unjudged("not_applicable", _ONE_ROW)
+        return criterion.unjudged("not_applicable", ONE_ROW)
     if release.by_row is not None and not by_signatures(criterion):
         return criterion.unjudged(
             "cannot_judge",
@@ -468,7 +467,7 @@ def _of_rows(criterion: Criterion) -> bool:
     """Whether a criterion says what it means where people have several rows."""
     if isinstance(criterion, ReleaseCriterion):
         return criterion.of_rows
-    return not criterion.joint and not (criterion.reads_values and criterion.needs)
+    return not criterion.joint and not (criterion.reads_values and criterion.needs - {"protect"})
 
 
 def by_signatures(criterion: Criterion) -> bool:

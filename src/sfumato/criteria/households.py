@@ -20,7 +20,7 @@ import numpy as np
 
 from sfumato.adversaries.linkage.households import PARTED, UNKNOWN, Households
 from sfumato.adversaries.linkage.risks import BY_HOUSEHOLD
-from sfumato.criteria.base import JudgedAtEnd, Measure, Sense, Verdict, parameter
+from sfumato.criteria.base import UNOWNED, JudgedAtEnd, Measure, Sense, Verdict, parameter
 from sfumato.criteria.steps import PEOPLE, SHARES, Ladder
 from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints, fraction, shortest
@@ -71,7 +71,8 @@ class OfHouseholds(JudgedAtEnd):
             verdict = self.verdict(groups)
             if verdict.status != "cannot_judge":
                 return verdict
-            return self.unjudged("cannot_judge", UNKNOWN if known is None else PARTED)
+            unknown = UNOWNED if release.groups.owners_unknown else UNKNOWN
+            return self.unjudged("cannot_judge", unknown if known is None else PARTED)
         values = np.asarray(self.by_household(known, len(groups)), np.float64)
         measure = Measure(values, groups.sizes, self.sense)
         status = "holds" if self.kept(measure.value) else "violated"

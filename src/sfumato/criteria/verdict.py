@@ -23,6 +23,14 @@ from sfumato.release.kinds import GroupKinds
 Sense = Literal["at_least", "above", "at_most", "below"]
 Ruling = Literal["holds", "violated", "not_applicable", "not_converged", "cannot_judge"]
 WORST = 5  # how many of the worst groups a verdict names
+AT_END = (
+    "can be judged on a finished release only: take it out of the policy of the search, and audit "
+    "the release by it"
+)
+ONE_ROW = (
+    "it is defined for people who have one row each, and here they have several, one by one; link "
+    "them (rows = 'linked') or gather them, and require several-rows of unlinked ones"
+)
 
 
 @dataclass(frozen=True)

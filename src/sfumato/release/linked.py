@@ -202,11 +202,14 @@ def linked_release(linked: LinkedRows, findings: Findings | None = None, seed: i
     piece_of = np.zeros(len(signature), dtype=np.int64)
     piece_of[pseudonym] = linked.piece[places]
     people = everybody.take(piece_of)
-    placement = LinkedPlacement(linked)
+    placement, by_row = LinkedPlacement(linked), _by_row(linked, signature, kinds, findings, seed)
     made: Made = ReadFrom() if findings is None else MadeHere(placement, findings, seed)
+    group, known = signature.astype(np.int64), references(everybody)
+    # Whoever reads the file sees one value a person, whatever was cut.
+    one_each = described.one_each
     return Release(
         schema,
-        _counted(people, signature.astype(np.int64), len(described), references(everybody)),
+        by_row.counted_groups if one_each else _counted(people, group, len(described), known),
         described,
         suppressed=placement.suppressed,
         disjoint=False,
@@ -220,7 +223,7 @@ def linked_release(linked: LinkedRows, findings: Findings | None = None, seed: i
             *(() if cut else missing_weights_notes(schema, placement.suppressed, "suppressed")),
         ),
         made=made,
-        by_row=_by_row(linked, signature, kinds, findings, seed),
+        by_row=by_row,
     )
 
 

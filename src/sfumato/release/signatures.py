@@ -135,6 +135,11 @@ class Signatures(Description):
     def disjoint(self) -> bool:
         return False  # somebody's rows may fit several signatures, in one order or another
 
+    @property
+    def one_each(self) -> bool:
+        """Whether everybody has a single row, so that people are rows."""
+        return len(self.sets.members) == len(self)
+
     @cached_property
     def signature_by_row(self) -> Ints:
         """The signature of each group by row: rows of one that look alike are one group."""

@@ -111,10 +111,15 @@ class UnlinkedRows:
         summed = placed.counts.population(np.minimum(placed.groups, 0), 1)
         return None if summed is None else float(summed[0])
 
-    @property
-    def readings(self) -> tuple[Groups, ...]:
-        """As criteria of one value judge them."""
-        return (self.by_row,) if self.by_person is None else (self.by_row, self.by_person)
+    def readings_of(self, groups: Groups) -> tuple[Groups, ...]:
+        """As criteria of one value judge them, with what the people of the groups protect."""
+        both = (self.by_row,) if self.by_person is None else (self.by_row, self.by_person)
+        protected = groups.protected
+        if protected is None:
+            return both
+        return tuple(
+            reading.with_beside(replace(reading.beside, protected=protected)) for reading in both
+        )
 
     def having(self, sizes: Ints) -> Groups | None:
         """Groups of so many people by how many have each value: somebody may have several."""

@@ -104,8 +104,8 @@ class Schema:
     household: str | None = None
     """The column that names the household a person belongs to. Example: `household = "address"`."""
     insist: Sequence[str] = ()
-    """Columns of free text that are published although anything may stand in them. Example: `insist
-    = ["note"]` with `keep = ["note"]`.
+    """Columns of free text that are published although anything may stand in them, or of dates
+    whose years have two digits. Example: `insist = ["note"]` with `keep = ["note"]`.
     """
     pseudonyms: Sequence[str] = ()
     """Identifiers of which keyed pseudonyms are published, and never themselves. Example:
@@ -239,12 +239,11 @@ class Schema:
                 "stands on all rows of a person links them as a pseudonym does; use 'group', the "
                 "mean of each group's rows"
             )
-        for role in ("protect", "lists"):
-            if self.rows == "unlinked" and getattr(self, role):
-                raise SchemaError(
-                    f"{role} and rows = 'unlinked' do not go together yet; leave {role} out, or "
-                    "keep one row a person"
-                )
+        if self.rows == "unlinked" and self.lists:
+            raise SchemaError(
+                "lists and rows = 'unlinked' do not go together: a row's list is neither the value "
+                "of a row nor all that a person has; give every value a row of its own"
+            )
         if self.household is not None and self.count:
             raise SchemaError(
                 "household and count do not go together: whose household is found is told of "

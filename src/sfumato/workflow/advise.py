@@ -26,6 +26,7 @@ from sfumato.criteria.base import (
     ReleaseCriterion,
     Sense,
     Verdict,
+    asked_of_lists,
     groups_about,
     judge,
 )
@@ -260,12 +261,23 @@ def trouble(release: Release, criteria: Sequence[Criterion]) -> tuple[Trouble, B
         if verdict.holds:
             continue
         failing.append(criterion.name)
-        # What is asked of linked rows besides is about other groups than those of people.
-        of_people = release.by_row is None or criterion.of_several or not criterion.reads_values
-        if isinstance(criterion, GroupCriterion) and verdict.per == "group" and of_people:
-            bad |= _violating(criterion, release)
+        if isinstance(criterion, GroupCriterion):
+            bad |= _violating_linked(criterion, release, verdict)
     failed = tuple(dict.fromkeys(failing))
     return Trouble(release.groups.number(bad), release.groups.people(bad), failed), bad
+
+
+def _violating_linked(criterion: GroupCriterion, release: Release, verdict: Verdict) -> Bools:
+    """The same; where a pseudonym links rows those of which a row or what they list violates it."""
+    by_row, signatures = release.by_row, release.regions
+    rows_asked = criterion.reads_values and not criterion.of_several
+    if by_row is None or not isinstance(signatures, Signatures) or not rows_asked:
+        nobody = np.zeros(len(release.groups), dtype=bool)
+        return _violating(criterion, release) if verdict.per == "group" else nobody
+    bad = np.zeros(len(release.groups), dtype=bool)
+    bad[signatures.signature_by_row[_violating(criterion, by_row)]] = True
+    lists = asked_of_lists(criterion)
+    return bad if lists is None else bad | _violating(lists, release)
 
 
 def _violating(criterion: GroupCriterion, release: Release) -> Bools:

@@ -199,7 +199,8 @@ class Judge:
     def by_row(self, node: Rolled, attribute: int) -> Groups:
         """The groups of a node by the values of rows alone."""
         described = self.task.table.counts.sensitive[attribute]
-        return row_groups(node, attribute, described, self._references[described.name])
+        groups = row_groups(node, attribute, described, self._references[described.name])
+        return with_needs(node, groups, self.needs)
 
     def bad_groups(self, node: Rolled) -> Bools:
         """The groups that must go, by any check."""

@@ -41,6 +41,7 @@ from sfumato.release.manifest import (
 from sfumato.release.people_file import PEOPLE, read_people
 from sfumato.release.read.bucketized import read_pair
 from sfumato.release.release import Release, kept_notes
+from sfumato.release.signatures import Signatures
 from sfumato.release.write.data_files import OWNED_ROWS, PARTS
 from sfumato.release.write.publish import OWNER
 from sfumato.schema.domain import Domain, build_domain
@@ -122,16 +123,19 @@ def read_buckets(engine: Engine, manifest: Manifest, schema: Schema) -> Release:
     return read_pair(engine, quasi, sensitive, exact, GROUP_ID, bags=bags)
 
 
-def with_owners(manifest: Manifest, schema: Schema) -> tuple[Path | None, Schema]:
+def with_owners(
+    manifest: Manifest, schema: Schema, protect: str | None
+) -> tuple[Path | None, Schema]:
     """The owner's copy of rows that are published one by one, and the schema that reads it.
 
+    `protect`: the column that tells what people protect, which the copy has.
     None where there is no such copy, or it may not be read: then nobody knows whose rows they are.
     """
     file = manifest.path.parent.parent / "private" / f"{OWNED_ROWS}{manifest.form.ending}"
     if manifest.path.parent.name != "public" or not file.is_file() or not os.access(file, os.R_OK):
         return None, schema
     _check_sums(manifest.path, file.parent)
-    known = replace(schema, person=OWNER, rows="unlinked", knows=manifest.knows)
+    known = replace(schema, person=OWNER, rows="unlinked", knows=manifest.knows, protect=protect)
     return file, known
 
 
@@ -192,6 +196,8 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
                 for name, groups in by_row.by_attribute.items()
             },
         )
+        if isinstance(release.regions, Signatures) and release.regions.one_each:
+            by_attribute = dict(by_row.counted_groups)
     elif private is not None:
         suppressed = manifest.suppressed
         if manifest.rows == "unlinked":  # rows may be left out of people who are there

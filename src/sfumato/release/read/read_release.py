@@ -243,7 +243,8 @@ def _folder(
         else:
             one_each = one_row_each(manifest)
             if manifest.rows == "unlinked":
-                rows_with_owners, published = with_owners(manifest, published)
+                protect = None if schema is None else schema.protect
+                rows_with_owners, published = with_owners(manifest, published, protect)
                 data, one_each = rows_with_owners or data, rows_with_owners is None
             release = _generalized(
                 engine, data, published, {}, wildcard=wildcard, one_each=one_each, in_folder=True

@@ -42,6 +42,7 @@ def rows_with_owners(release: Release, seed: int | None = None) -> pa.Table:
     """The published rows and a number of each one's person, for the owner's evidence.
 
     Survey weights, if they are published, are people's own there: a group's mean tells nobody's.
+    What people protect is there and nowhere else.
     """
     if OWNER in (name for _, name in release.schema.roles()):
         raise SchemaError(f"column {OWNER!r} has the name of the owners of rows; rename it")
@@ -100,6 +101,12 @@ def tables_of(
         columns[OWNER] = pa.array(owner)
         if counts.weights is not None and release.schema.weight in columns:
             columns[release.schema.weight] = pa.array(counts.weights[owner])
+        if counts.protect is not None:
+            protected, labels = counts.protect
+            label = labels[np.repeat(placed, counts.n[placed])][order]
+            columns[str(release.schema.protect)] = typed(protected.values, None).take(
+                pa.array(label)
+            )
     return {"data": pa.table(columns)}
 
 

@@ -132,7 +132,7 @@ def main() -> None:
         for work in given.works:
             run = partial(measured, work, command_of(work, places, given.memory))
             growth.measure(work, rows, run)
-    growth.tell({work: f"{WARM:,} rows: {seconds:.1f} s" for work, seconds in started.items()}, {})
+    growth.tell({work: f"{WARM:,} rows: {seconds:.1f} s" for work, seconds in started.items()})
 
 
 if __name__ == "__main__":

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -338,3 +341,20 @@ def test_a_policy_says_how_its_table_is_written(tmp_path) -> None:
     assert sf.read(file, policy).counts.quasi[0].kind == "numeric"
     with pytest.raises(sf.SchemaError, match="the policy has no schema"):
         sf.read(file, sf.Policy([sf.KAnonymity(1)]))
+
+
+def test_dates_without_a_century_are_neither_kept_nor_generalized(tmp_path: Path) -> None:
+    born = [f"{1 + n % 28:02}.{1 + n % 12:02}.{n % 90 + 10}" for n in range(60)]
+    file = tmp_path / "people.csv"
+    file.write_text("born;ward\n" + "".join(f"{day};{n % 7}\n" for n, day in enumerate(born)))
+    kept, both = sf.Schema(["ward"], keep=["born"]), sf.Schema(["born", "ward"])
+    with pytest.raises(sf.InputError, match=r"'born': dates .* insist = \['born'\] in the schema"):
+        sf.anonymize(sf.read(file, kept), sf.Policy([sf.KAnonymity(5)]))
+    for schema in (kept, both):
+        with pytest.raises(sf.InputError, match="'born': dates with years of two digits"):
+            sf.generalize(sf.read(file, schema), [0] * len(schema.quasi))
+    for schema, year in ((kept, 1930), (replace(kept, insist=["born"]), None)):
+        released = sf.generalize(sf.read(file, schema, first_year=year), [0])
+        assert set(released.to_pandas()["born"]) == set(born)
+    file.write_text(file.read_text() + "no date;1\n")  # a column of other texts is kept as ever
+    assert len(sf.generalize(sf.read(file, kept), [0]).groups) == 7

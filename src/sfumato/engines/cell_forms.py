@@ -211,11 +211,18 @@ def find_forms(
     decimals = {
         c.name: decimals[c.name] for c in columns if c.name in decimals if c.needed or c in loud
     }
+    # What is published as it is, is not read as dates, but asked for their century likewise.
+    asked_year = {
+        column.name: [form for form in date_forms(column.samples) if form.two_digits]
+        for column in columns
+        if not column.needed and stated_forms.first_year is None
+    }
     tests: dict[tuple[str, object], str] = {}
     for column in columns:
-        if dates[column.name] or column.name in decimals:
+        ways = dates[column.name] or asked_year.get(column.name, [])
+        if ways or column.name in decimals:
             tests[column.name, None] = f"{column.cell} IS NOT NULL"
-        for way in dates[column.name]:
+        for way in ways:
             tests[column.name, way] = f"{way.moment(column.cell)} IS NOT NULL"
         for sign in decimals.get(column.name, ()):
             shape = literal(number_regex(sign))
@@ -228,7 +235,7 @@ def find_forms(
     fits = dict(zip(tests, counted(list(tests.values())), strict=True)) if tests else {}
     cells: dict[str, str] = {}
     doubts: dict[str, str] = {}
-    undated: set[str] = set()
+    undated = {name for name, forms in asked_year.items() if _lacks_century(name, forms, fits)}
     chosen: dict[str, DateForm] = {}
     for column in columns:
         if (

@@ -176,6 +176,7 @@ def generalize(
     """
     if not isinstance(table, Table) or table.rows is None:
         check_people(table)
+    check_dates(table)
     expect("require", require, Sequence, "a list of criteria")
     for criterion in require:
         expect("require", criterion, Criterion, "a list of criteria")
@@ -234,12 +235,19 @@ def check_texts(table: Table) -> None:
 def check_dates(table: Table) -> None:
     """Refuse to publish dates as texts that do not say which year they mean."""
     schema = table.schema
-    for name in schema.judged:
+    for name in (*schema.judged, *schema.keep):
         if name in table.source.undated and name not in schema.insist:
+            doubt = table.source.doubts.get(name, _UNDATED)
             raise InputError(
-                f"column {name!r}: {table.source.doubts[name]}, and not published: say it, leave "
-                f"the column out, or publish the texts with insist = [{name!r}] in the schema"
+                f"column {name!r}: {doubt}, and not published: say it, leave the column out, or "
+                f"publish the texts with insist = [{name!r}] in the schema"
             )
+
+
+_UNDATED = (
+    "dates with years of two digits: say of which hundred years they are with first_year, such as "
+    "first_year = 1930; until then they are texts"
+)
 
 
 def check_people(table: Table) -> None:

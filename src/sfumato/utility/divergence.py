@@ -21,7 +21,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from sfumato.adversaries.locating.people import RegionTree
+from sfumato.adversaries.locating.people import RegionIndex
 from sfumato.counts.counts import Counts
 from sfumato.numbers import Codes, Floats, Ints, run_places
 from sfumato.utility.base import Remembered, Utility
@@ -79,17 +79,17 @@ def _bits(cells: JointCells, expected: Floats) -> float:
 
 def _by_parts(view: View) -> float:
     """The same of a table larger than memory: its cells are looked up in the groups' regions."""
-    tree, volumes = RegionTree.of(view.regions, view.counts.quasi), _volumes(view)
+    index, volumes = RegionIndex.of(view.regions, view.counts.quasi), _volumes(view)
     # Groups with equal regions are one place, and give what all of them give.
-    order = np.argsort(tree.place, kind="stable")
-    begins = np.searchsorted(tree.place[order], np.arange(tree.places + 1))
+    order = np.argsort(index.place, kind="stable")
+    begins = np.searchsorted(index.place[order], np.arange(index.places + 1))
     many, bits = np.diff(begins), 0.0
     for part in view.counts.parts():
         cells = cells_of(part)
         expected = np.full(len(cells.value), _spread_over_all(view, cells))
         first = np.searchsorted(cells.combination, np.arange(int(cells.combination[-1]) + 2))
         codes = cells.codes[:, first[:-1]]
-        for combination, at in tree.pairs(codes):
+        for combination, at in index.pairs(codes):
             # Every value of a combination that fits a place.
             length = first[combination + 1] - first[combination]
             cell, there = run_places(first[combination], length), np.repeat(at, length)

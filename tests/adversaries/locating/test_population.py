@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.adversaries.locating.people import (
-    RegionTree,
+    RegionIndex,
     count_behind,
     people_maybe_inside,
     people_surely_inside,
@@ -75,16 +75,17 @@ def test_finer_regions_of_the_same_hierarchy_are_as_good_as_the_people_themselve
 def test_many_people_are_looked_up_as_few_are(
     anonymizer: sf.Anonymizer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In a k-d tree of regions that overlap or not: the same pairs as branch by branch."""
+    """In a k-d tree of regions that overlap or not: the same pairs with all compared."""
     ours = sf.anonymize(table(4), sf.Policy([sf.KAnonymity(3)], anonymizer=anonymizer), seed=0)
     register = table(5, 300)
     found = []
     for most in (1 << 25, -1):
-        monkeypatch.setattr("sfumato.adversaries.locating.people._WALKED", most)
-        tree = RegionTree.of(ours.regions, register.counts.quasi)
+        monkeypatch.setattr("sfumato.adversaries.locating.locate._FEW_PAIRS", most)
+        monkeypatch.setattr("sfumato.adversaries.locating.locate.BoxIndex.compared", 0)
+        index = RegionIndex.of(ours.regions, register.counts.quasi)
         pairs = [
             (who, place)
-            for several, places in tree.pairs(register.counts.in_memory("a test").codes)
+            for several, places in index.pairs(register.counts.in_memory("a test").codes)
             for who, place in zip(several.tolist(), places.tolist(), strict=True)
         ]
         behind = [count_behind(ours.regions, register, alone=alone) for alone in (False, True)]

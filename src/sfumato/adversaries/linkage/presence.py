@@ -27,7 +27,7 @@ from sfumato.adversaries.base import BeliefChange, CatalogueEntry, Threat, moved
 from sfumato.adversaries.locating.people import (
     Population,
     PopulationPerGroup,
-    RegionTree,
+    RegionIndex,
     Register,
     check_population,
     register_groups,
@@ -139,12 +139,12 @@ def presence(
         )
     assert groups.regions is not None
     register = Register.of(groups.regions.columns, population)
-    tree = RegionTree.of(groups.regions, register.domains)
-    chance = np.zeros(tree.places)
-    np.maximum.at(chance, tree.place, per_group)
+    index = RegionIndex.of(groups.regions, register.domains)
+    chance = np.zeros(index.places)
+    np.maximum.at(chance, index.place, per_group)
     people, inside = register.people, 0
     for codes, n in register.parts():
-        inside += int(n[_beliefs(tree, codes, chance) >= 0].sum())
+        inside += int(n[_beliefs(index, codes, chance) >= 0].sum())
     outside = people - inside
     # Any of the others may be suppressed where groups overlap, whether she fits one or not.
     others = people - int(own.sum())
@@ -154,7 +154,7 @@ def presence(
     # A register that lacks people of a group cannot hide them: they are there for sure.
     highest, lowest, shifted = float(per_group.max()), 1.0, 0
     for codes, n in register.parts():
-        belief = _beliefs(tree, codes, chance)
+        belief = _beliefs(index, codes, chance)
         fits, belief = belief >= 0, np.minimum(belief, 1.0)
         if overlapping:
             belief += (1 - belief) * any_of_them
@@ -201,10 +201,10 @@ def _of_tuples(groups: Groups, register: CountedRegister, suppressed: int) -> Pr
     )
 
 
-def _beliefs(tree: RegionTree, codes: Codes, chance: Floats) -> Floats:
+def _beliefs(index: RegionIndex, codes: Codes, chance: Floats) -> Floats:
     """The summed chances of the groups that each tuple fits; -1 where it fits none."""
     belief, fits = np.zeros(codes.shape[1]), np.zeros(codes.shape[1], dtype=bool)
-    for person, at in tree.pairs(codes):
+    for person, at in index.pairs(codes):
         np.add.at(belief, person, chance[at])
         fits[person] = True
     return np.where(fits, belief, -1.0)

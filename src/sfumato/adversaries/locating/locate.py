@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -39,6 +40,7 @@ from sfumato.schema.region import Value, place_of, text_of
 
 _AT_ONCE = 1 << 20  # places that are looked up at once
 _FEW_PAIRS = 1 << 23  # of people and boxes, which NumPy compares in a tenth of a second
+_PATIENCE = 1 << 25  # pairs compared in a process, as a search does: compiled code is worth loading
 
 # The axes on which a microaggregated release is read: where values and centroids lie.
 #
@@ -296,7 +298,9 @@ class Boxes:
 @dataclass(frozen=True)
 class BoxIndex:
     """Groups as boxes of classes of values. Few people among few boxes are compared with each: the
-    k-d tree is for many, and compiling it takes seconds."""
+    k-d tree is for many, or many times, and compiling it takes seconds."""
+
+    compared: ClassVar[int] = 0  # pairs, by all that there were in this process
 
     _columns: tuple[ValueClasses, ...]
     _fittable: Ints  # the groups that somebody's values may fit
@@ -330,13 +334,15 @@ class BoxIndex:
 
         return kernel.build(self._boxes.low, self._boxes.high)
 
-    def locate(self, codes: Codes) -> Located:
-        """The groups whose regions contain each tuple `codes[:, i]`."""
+    def locate(self, codes: Codes, *, among: int | None = None) -> Located:
+        """The groups whose regions contain each tuple `codes[:, i]`; `among`: of so many in all."""
         points = np.vstack(
             [column.class_of[row] for column, row in zip(self._columns, codes, strict=True)]
         )
         boxes, total = self._boxes, points.shape[1]
-        if total * len(self._fittable) <= _FEW_PAIRS:
+        expected = (among or total) * len(self._fittable)
+        if expected <= _FEW_PAIRS and BoxIndex.compared <= _PATIENCE:
+            BoxIndex.compared += total * len(self._fittable)
             point, box = boxes.containing(points)
             return Located(tallied_offsets(point, total), self._fittable[box])
         from sfumato.adversaries.locating import kernel  # its compiler loads slowly

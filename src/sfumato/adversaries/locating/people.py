@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -16,13 +15,13 @@ from sfumato.counts.counts import TableCounts, rank_rows
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Scratch, named, select
 from sfumato.errors import InputError, PolicyError, name_some, quoted
-from sfumato.numbers import Codes, Floats, Ints, rows_of, run_places, sums_by, tallied_offsets
+from sfumato.numbers import Codes, Floats, Ints, rows_of, run_places, sums_by
 from sfumato.release.beside import Beside, CountedRegister
 from sfumato.release.description import Regions
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release, same_people
 from sfumato.schema.domain import Domain
-from sfumato.schema.region import Region, codes_inside, contains_region, overlaps
+from sfumato.schema.region import Region, contains_region, overlaps
 from sfumato.table import Table
 
 # Who of a population could be behind each group of a release.
@@ -141,9 +140,6 @@ def _pairs(
 
 
 _BLOCK = 1 << 16  # population tuples matched at once
-_WALKED = (
-    1 << 24
-)  # tuples times groups: up to here branches are walked sooner than code is compiled
 SLACK = 1e-9  # sums of weights are floats
 WEIGHTS: Literal["weights"] = "weights"
 Population = Table | Release | Literal["weights"]
@@ -245,75 +241,37 @@ class PopulationPerGroup:
 def count_behind(regions: Regions, population: Table, *, alone: bool = False) -> Ints:
     """How many people of the population table fit each group's region; `alone`: and no other's."""
     register = Register.of(regions.columns, population)
-    tree = RegionTree.of(regions, register.domains)
-    total = np.zeros(tree.places, dtype=np.float64)
+    index = RegionIndex.of(regions, register.domains)
+    total = np.zeros(index.places, dtype=np.float64)
     for codes, n in register.parts():
-        for person, at in tree.pairs(codes):
+        for person, at in index.pairs(codes):
             if alone:
                 _, place, many = np.unique(person, return_inverse=True, return_counts=True)
                 person, at = person[many[place] == 1], at[many[place] == 1]
             total += np.bincount(at, weights=n[person], minlength=len(total))
-    return total[tree.place].astype(np.int64)
+    return total[index.place].astype(np.int64)
 
 
 @dataclass(frozen=True)
-class RegionTree:
-    """The groups of a release as a tree of their columns' parts, in which people are looked up.
-
-    A tuple walks down all branches that contain it, so columns whose parts do not overlap cost one
-    step. Groups with equal regions are one `place` of the tree. Branches that contain a tuple are
-    the more the more groups there are, so many people are looked up in a k-d tree of many groups;
-    few need not wait until that is compiled.
-    """
+class RegionIndex:
+    """The groups of a release by their regions; groups with equal ones are one `place`."""
 
     place: Ints
-    _columns: tuple[tuple[int, int, _PartsOfValues, Ints], ...]
-    _regions: Regions
-    _domains: tuple[Domain, ...]
+    places: int
+    _boxes: BoxIndex
 
     @classmethod
-    def of(cls, regions: Regions, domains: Sequence[Domain]) -> RegionTree:
+    def of(cls, regions: Regions, domains: Sequence[Domain]) -> RegionIndex:
         """`domains` are those of the people who will be looked up, column by column."""
-        inside = [
-            _PartsOfValues.of(parts, codes, domain)
-            for parts, codes, domain in zip(regions.parts, regions.codes, domains, strict=True)
-        ]
-        branch = np.zeros(len(regions), dtype=np.int64)
-        columns = []
-        for column in sorted(range(len(inside)), key=lambda column: inside[column].overlap):
-            width = len(regions.parts[column])
-            keys, branch = np.unique(branch * width + regions.codes[column], return_inverse=True)
-            columns.append((column, width, inside[column], keys))
-        return cls(branch, tuple(columns), regions, tuple(domains))
-
-    @cached_property
-    def _boxes(self) -> BoxIndex:
-        """The same places, in their order, as boxes."""
-        first = np.empty(self.places, dtype=np.int64)
-        first[self.place] = np.arange(len(self.place))
-        return BoxIndex.of(self._regions.take(first), self._domains)
-
-    @property
-    def places(self) -> int:
-        return len(self._columns[-1][-1])
+        place, first = regions.equal_descriptions()
+        return cls(place, len(first), BoxIndex.of(regions.take(first), domains))
 
     def pairs(self, codes: Codes) -> Iterator[tuple[Ints, Ints]]:
         """Tuples, and a place each that they fit; all places of a tuple at once."""
-        compiled = codes.shape[1] * self.places > _WALKED
-        for start in range(0, codes.shape[1], _BLOCK):
-            tuples = np.arange(start, min(start + _BLOCK, codes.shape[1]))
-            if compiled:
-                located = self._boxes.locate(codes[:, tuples])
-                yield start + rows_of(located.indptr), located.groups
-                continue
-            at = np.zeros(len(tuples), dtype=np.int64)
-            for column, width, parts, keys in self._columns:
-                tuples, at, part = parts.step(codes[column], tuples, at)
-                key = at * width + part
-                place = np.searchsorted(keys, key)
-                there = keys[np.minimum(place, len(keys) - 1)] == key
-                tuples, at = tuples[there], place[there]
-            yield tuples, at
+        total = codes.shape[1]
+        for start in range(0, total, _BLOCK):
+            located = self._boxes.locate(codes[:, start : start + _BLOCK], among=total)
+            yield start + rows_of(located.indptr), located.groups
 
 
 def places_of(columns: Sequence[str], population: Table) -> tuple[int, ...]:
@@ -358,42 +316,6 @@ class Register:
             codes = counts.codes[list(self._wanted)]
             number, first = rank_rows(codes, [len(domain) for domain in self.domains])
             yield codes[:, first], sums_by(number, counts.n, len(first))
-
-
-@dataclass(frozen=True)
-class _PartsOfValues:
-    """One column: the parts that contain value v are `parts[offsets[v]:offsets[v + 1]]`."""
-
-    offsets: Ints
-    parts: Ints
-
-    @classmethod
-    def of(cls, parts: Sequence[Region], codes: Codes, domain: Domain) -> _PartsOfValues:
-        values_by_part = codes_inside(parts, np.unique(codes), domain)
-        part_of = np.repeat(
-            np.array([number for number, _ in values_by_part], dtype=np.int64),
-            [len(values) for _, values in values_by_part],
-        )
-        value = np.concatenate(
-            [
-                np.array([], dtype=np.int64),
-                *(np.asarray(values, np.int64) for _, values in values_by_part),
-            ]
-        )
-        offsets = tallied_offsets(value, len(domain))
-        return cls(offsets, part_of[np.argsort(value, kind="stable")])
-
-    @property
-    def overlap(self) -> float:
-        """Parts per value, on average."""
-        return len(self.parts) / max(len(self.offsets) - 1, 1)
-
-    def step(self, codes: npt.NDArray[np.int32], tuples: Ints, at: Ints) -> tuple[Ints, Ints, Ints]:
-        """Each tuple, and its place in the tree, once for each part that contains its value."""
-        value = codes[tuples]
-        length = self.offsets[value + 1] - self.offsets[value]
-        places = run_places(self.offsets[value], length)
-        return np.repeat(tuples, length), np.repeat(at, length), self.parts[places]
 
 
 # Tables larger than memory: the engine counts who of a register has the very tuples.

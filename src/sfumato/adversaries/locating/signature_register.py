@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from sfumato.adversaries.locating.people import Population, RegionTree, places_of, register_groups
+from sfumato.adversaries.locating.people import Population, RegionIndex, places_of, register_groups
 from sfumato.counts.counts import Sets, rank_rows
 from sfumato.counts.rows import PersonRows
 from sfumato.counts.value_sets import code_sets
@@ -205,9 +205,9 @@ def kinds_of_rows(
     """Which published rows each row of a register may be; those that may be the same are a kind."""
     codes, domains = rows.codes[list(columns)], [rows.quasi[column] for column in columns]
     number, first = rank_rows(codes, [len(domain) for domain in domains])
-    tree = RegionTree.of(described.rows, domains)
-    published_row = np.argsort(tree.place)  # distinct rows have a place each
-    pairs = [(tuples, published_row[at]) for tuples, at in tree.pairs(codes[:, first])]
+    index = RegionIndex.of(described.rows, domains)
+    published_row = np.argsort(index.place)  # distinct rows have a place each
+    pairs = [(tuples, published_row[at]) for tuples, at in index.pairs(codes[:, first])]
     fitting, published = (np.concatenate(column) for column in zip(*pairs, strict=True))
     order = np.argsort(fitting, kind="stable")
     offsets = offsets_of(np.bincount(fitting, minlength=len(first)))

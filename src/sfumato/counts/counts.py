@@ -89,7 +89,7 @@ class SeveralTuples:
     @property
     def extra(self) -> int:
         """How many more places than people."""
-        return len(self.person) - len(np.unique(self.person))
+        return len(self.person) - len(distinct(self.person))
 
     def take(self, kept: Ints, total: int) -> SeveralTuples:
         """Only the tuples at these positions, of so many."""

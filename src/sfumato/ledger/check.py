@@ -39,7 +39,7 @@ from sfumato.adversaries.locating.targets import (
 from sfumato.errors import InputError, ResourceError
 from sfumato.ledger.content import LINKED_ROWS
 from sfumato.ledger.finding import Basis, Check, Finding, FindingStatus, bound_status
-from sfumato.numbers import Bools, Ints, rows_of, run_places
+from sfumato.numbers import Bools, Ints, distinct, rows_of, run_places
 from sfumato.release.beside import Headcount
 from sfumato.release.build import with_inside
 from sfumato.release.groups import Groups
@@ -347,7 +347,7 @@ def _values_shown(groups: Groups, located: Located, here: Ints) -> tuple[Ints, I
     fitting = located.take(here)
     many = groups.distinct[fitting.groups]
     stored = run_places(groups.indptr[fitting.groups], many)
-    keys = np.unique(
+    keys = distinct(
         np.repeat(rows_of(fitting.indptr), many) * groups.width + groups.indices[stored]
     )
     owner, codes = np.divmod(keys, groups.width)

@@ -21,7 +21,7 @@ from sfumato.counts.counts import Counts
 from sfumato.engines.base import Scratch, row_blocks
 from sfumato.engines.form import FileForm
 from sfumato.errors import ResourceError, SchemaError
-from sfumato.numbers import Codes, Ints, offsets_of, sums_by, taken_rows
+from sfumato.numbers import Codes, Ints, distinct, offsets_of, sums_by, taken_rows
 from sfumato.perturbation.base import Perturbation
 from sfumato.release.beside import Inside, OwnedRows, PlacedMembers
 from sfumato.release.guarantee import Guarantee
@@ -152,7 +152,7 @@ class Placement(TablePlacement):
 
     def groups_of_tuples(self, scratch: Scratch) -> str:
         counts = self.counts
-        if len(np.unique(self.tuples)) < len(self.tuples):
+        if len(distinct(self.tuples)) < len(self.tuples):
             raise SchemaError(
                 "keep: people with equal values were parted, and through an engine there is no "
                 "telling whose kept values are whose; drop keep, or use another anonymizer"

@@ -50,6 +50,7 @@ from sfumato.numbers import (
     Codes,
     Floats,
     Ints,
+    distinct,
     offsets_of,
     sums_by,
     taken_rows,
@@ -325,7 +326,7 @@ def _by_signature(
     described = (width, cells.cells, columns, cell.astype(np.int64))
     n = cast(Ints, cells.cells.n)
     by_row = ClassCounts(*_by_value(of_class, value, n, len(classes), width), *described)
-    has = np.unique(owner * width + value)  # each value of a person once
+    has = distinct(owner * width + value)  # each value of a person once
     ends, values, having, summed = _by_value(
         signature[has // width], has % width, np.ones_like(has), len(sets), width
     )

@@ -45,7 +45,7 @@ from sfumato.adversaries.composition.intersection import match_values
 from sfumato.adversaries.locating.people import places_of
 from sfumato.adversaries.locating.signature_register import kinds_of_rows, listed
 from sfumato.errors import InputError, ResourceError
-from sfumato.numbers import Ints, offsets_of, rows_of
+from sfumato.numbers import Ints, distinct, offsets_of, rows_of
 from sfumato.release.linked import LinkedPlacement
 from sfumato.release.made import Placement, ReadFrom
 from sfumato.release.release import Release
@@ -91,7 +91,7 @@ class SignedPatterns:
         if not np.array_equal(source.groups[places], several.group):
             raise InputError(_UNKNOWN.format(release.label))
         kinds, sets = len(described.rows), described.sets
-        pairs = np.unique(rows_of(sets.offsets) * kinds + sets.members)  # its groups, in order
+        pairs = distinct(rows_of(sets.offsets) * kinds + sets.members)  # its groups, in order
         signature, kind = np.divmod(pairs[source.groups[places]], kinds)
         counts = source.counts
         names = [known.name for known in counts.sensitive]

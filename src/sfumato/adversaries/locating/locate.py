@@ -30,7 +30,16 @@ from sfumato.adversaries.locating.targets import Targets
 from sfumato.adversaries.locating.value_classes import ValueClasses, value_classes
 from sfumato.counts.counts import rank_rows
 from sfumato.errors import InputError, did_you_mean
-from sfumato.numbers import Bools, Codes, Floats, Ints, rows_of, taken_rows, tallied_offsets
+from sfumato.numbers import (
+    Bools,
+    Codes,
+    Floats,
+    Ints,
+    distinct,
+    rows_of,
+    taken_rows,
+    tallied_offsets,
+)
 from sfumato.release.description import Buckets, Description, Regions
 from sfumato.release.made import DistanceUnits, MadeHere
 from sfumato.release.read.cells import point_of
@@ -259,7 +268,7 @@ def _near_some(
 
 def _once_each(located: Located, total: int) -> Located:
     """The same with every group of a case once, ascending."""
-    keys = np.unique(rows_of(located.indptr) * total + located.groups)
+    keys = distinct(rows_of(located.indptr) * total + located.groups)
     case, group = np.divmod(keys, max(total, 1))
     return Located(tallied_offsets(case, len(located.indptr) - 1), group)
 

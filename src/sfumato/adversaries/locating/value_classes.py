@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sfumato.numbers import Codes, Ints, Ragged, tallied_offsets
+from sfumato.numbers import Codes, Ints, Ragged, distinct, tallied_offsets
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Region, codes_inside
 
@@ -99,7 +99,7 @@ def _gathered(size: int, total: int, runs: dict[int, range | Ints]) -> ValueClas
     low[whole], high[whole] = 0, len(number) - 1
     gap = np.full(total, _NONE, dtype=np.int64)
     lists: list[Ints] = []
-    pairs = np.unique(rank * len(number) + class_of[value])
+    pairs = distinct(rank * len(number) + class_of[value])
     of_part, classes = np.divmod(pairs, len(number))
     bounds = np.searchsorted(of_part, np.arange(len(others) + 1))
     for place, p in enumerate(others):

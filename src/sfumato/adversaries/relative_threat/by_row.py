@@ -27,7 +27,7 @@ from sfumato.adversaries.relative_threat.learnt import LearnerReading
 from sfumato.adversaries.relative_threat.people import People
 from sfumato.counts.counts import rank_rows
 from sfumato.counts.rows import PersonRows
-from sfumato.numbers import Ints, offsets_of, rows_of
+from sfumato.numbers import Ints, distinct, offsets_of, rows_of
 from sfumato.release.groups import Groups
 from sfumato.release.made import Placement
 from sfumato.release.release import Release, same_people
@@ -154,7 +154,7 @@ def signatures_of_rows(release: Release, table: Table) -> Placement | None:
     assert judged is not None
     kinds = len(signatures.rows)
     # Groups by row are the pairs of a signature and a kind of row in it, in this order.
-    pairs = np.unique(rows_of(sets.offsets) * kinds + sets.members)
+    pairs = distinct(rows_of(sets.offsets) * kinds + sets.members)
     signature, kind = np.divmod(pairs, kinds)
     length, offsets = np.diff(sets.offsets)[signature], offsets_of(np.bincount(rows.person))
     many = np.diff(offsets)[rows.person]
@@ -164,8 +164,8 @@ def signatures_of_rows(release: Release, table: Table) -> Placement | None:
     located = locate(judged, Targets(rows.quasi, rows.codes[:, first], none, none))
     fitting = rows_of(located.indptr)
     same_length = length[located.groups] == many[first][fitting]
-    fits = np.unique(fitting[same_length] * kinds + kind[located.groups[same_length]])
-    if len(np.unique(fits // kinds)) < len(fits):
+    fits = distinct(fitting[same_length] * kinds + kind[located.groups[same_length]])
+    if len(distinct(fits // kinds)) < len(fits):
         return None
     kind_of = np.full(len(first), -1, dtype=np.int64)
     kind_of[fits // kinds] = fits % kinds

@@ -15,7 +15,7 @@ import numpy as np
 
 from sfumato.anonymizers.base import Task
 from sfumato.criteria.base import groups_about, judge
-from sfumato.numbers import Bools, Codes, Ints, offsets_of, run_places
+from sfumato.numbers import Bools, Codes, Ints, distinct, offsets_of, run_places
 from sfumato.release.build import build_release
 from sfumato.release.made import Findings, MadeHere, Placement
 from sfumato.release.release import Release
@@ -62,8 +62,8 @@ def published(dealt: Dealt, group: Codes, task: Task, findings: Findings) -> Rel
     # Whose quasi-identifiers are those of somebody in another group fits both: most often that
     # tells that groups overlap, before regions are compared.
     combination = dealt.counts.group_of[0][tuples[groups > 0]]
-    fits = np.unique(combination * total + groups[groups > 0] - 1)
-    apart = None if len(fits) == len(np.unique(combination)) else False
+    fits = distinct(combination * total + groups[groups > 0] - 1)
+    apart = None if len(fits) == len(distinct(combination)) else False
     return build_release(placement, regions, findings, seed=task.seed, disjoint=apart)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from sfumato.anonymizers.mondrian import steps
 from sfumato.anonymizers.mondrian.frames import frames_of, within_frames
 from sfumato.counts.counts import TableCounts
-from sfumato.numbers import Bools, Codes, Ints
+from sfumato.numbers import Bools, Codes, Ints, distinct
 from sfumato.release.description import Regions
 from sfumato.schema.boundaries import BESIDE, Boundaries, boundaries_of
 from sfumato.schema.domain import Domain
@@ -274,8 +274,8 @@ def cell_regions(columns: Columns, low: Codes, high: Codes) -> Regions:
         size = 2 * BESIDE
         bounded = columns.boundaries[column]
         pairs = low[:, column].astype(np.int64) * size + high[:, column]
-        distinct, codes[column] = np.unique(pairs, return_inverse=True)
-        pair = zip(*(part.tolist() for part in np.divmod(distinct, size)), strict=True)
+        cells, codes[column] = np.unique(pairs, return_inverse=True)
+        pair = zip(*(part.tolist() for part in np.divmod(cells, size)), strict=True)
         if columns.nested[column]:
             parts.append(tuple(hierarchy[level].regions[label] for level, label in pair))
         elif bounded is not None:
@@ -323,7 +323,7 @@ def tight_regions(
             continue
         having = codes[order, column].astype(np.int64)
         size = max(len(hierarchy.domain), 1)
-        present = np.unique(group * size + having)
+        present = distinct(group * size + having)
         of_group, code = np.divmod(present, size)
         starts = np.searchsorted(of_group, np.arange(total + 1))
         index: dict[Region, int] = {}
@@ -381,5 +381,5 @@ def _labels(hierarchy: Levels, codes: Codes, begins: Ints) -> tuple[tuple[Region
         fits = least == np.maximum.reduceat(having, begins[:-1])
         level[fits], label[fits] = height, least[fits]
     size = len(hierarchy.domain) + 1
-    distinct, part_of = np.unique(level * size + label, return_inverse=True)
-    return tuple(hierarchy[place // size].regions[place % size] for place in distinct), part_of
+    labels, part_of = np.unique(level * size + label, return_inverse=True)
+    return tuple(hierarchy[place // size].regions[place % size] for place in labels), part_of

@@ -53,10 +53,10 @@ def find(
     Example: sfumato attack find release --policy policy.toml --target age=34,sex=F
     """
     from sfumato.adversaries.linkage.one_target import find_target
-    from sfumato.adversaries.locating.targets import read_description
     from sfumato.cli.options import load_rules, read_judged
     from sfumato.report.characterization import check_files
     from sfumato.report.sections.one_target import target_document
+    from sfumato.schema.notation import read_description
 
     check_files(html, private, force=force, tables=False)
     described = read_description(target, "target") if target else {}

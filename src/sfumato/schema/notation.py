@@ -31,6 +31,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from sfumato.errors import InputError
 from sfumato.numbers import as_quantity, exact, exact_text
 from sfumato.schema.calendar import Period, period
 from sfumato.schema.region import (
@@ -406,3 +407,18 @@ def _as_published(region: Region, text: str) -> Region:
     if isinstance(region, Span | ValueSet) and region.text != text:
         return replace(region, label=text)
     return region
+
+
+def read_description(text: str, description: str) -> dict[str, str]:
+    """`age=34,zip=13012` as a mapping; a comma inside a notation such as [30, 40) is its own."""
+    known: dict[str, str] = {}
+    for piece in re.split(r",(?=\s*[^,=\[\](){}]+=)", text):
+        name, equals, value = piece.partition("=")
+        if not equals or not name.strip():
+            raise InputError(
+                f"{description} {text!r} is not understood at {piece!r}; write age=34,zip=13012"
+            )
+        if name.strip() in known:
+            raise InputError(f"{description} {text!r} names {name.strip()!r} twice")
+        known[name.strip()] = value.strip()
+    return known

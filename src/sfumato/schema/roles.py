@@ -318,11 +318,14 @@ class Schema:
             several=self.several,
         )
 
-    def of_register(self, quasi: Sequence[str] | None = None) -> Schema:
+    def of_register(
+        self, quasi: Sequence[str] | None = None, sensitive: Sequence[str] = ()
+    ) -> Schema:
         """How a register of the population is read: where rows are linked, person by person."""
-        part = self.part(self.quasi if quasi is None else quasi)
-        linked = self.rows == "linked"
-        return replace(part, person=self.person, rows=self.rows) if linked else part
+        part = self.part(self.quasi if quasi is None else quasi, sensitive)
+        if self.rows != "linked":
+            return part
+        return replace(part, person=self.person, rows=self.rows, knows=self.knows)
 
     def without(self, column: str) -> Schema:
         """The same but for a quasi-identifier, which has no role then and is not published."""

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from sfumato.adversaries.base import FACTOR
-from sfumato.adversaries.locating.targets import read_description
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.criteria import CRITERIA
 from sfumato.criteria.base import Criterion, Verdict
@@ -22,6 +21,7 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.report.document import Document
 from sfumato.report.sections.realistic import realistic_document
+from sfumato.schema.notation import read_description
 from sfumato.table import Table
 
 if TYPE_CHECKING:  # sampling takes most of a second to import

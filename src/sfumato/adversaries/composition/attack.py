@@ -281,11 +281,17 @@ def intersection_attack(
     noisy_counts: of randomised releases, as "published" or those she has "expected".
 
     Of releases whose rows are published one by one it is told what is left of the value of a row:
-    of a Table whose people have several rows, everybody by her worst.
+    of a Table whose people have several rows, everybody by her worst. Of releases whose rows a
+    pseudonym links the targets are a Table of all people in them, read so, too, and everybody is
+    told by the list of all her values or the value of one of her rows (`linked_attack.py`).
     """
     _check(releases, overlap, locate)
     check_noisy_counts(noisy_counts)
     population = parse_prior(prior, INTERSECTION)
+    if any(release.by_row is not None for release in releases):
+        from sfumato.adversaries.composition.linked_attack import attack_linked
+
+        return attack_linked(releases, targets, truth, population, locate, sensitive)
     expected_of: dict[int, Floats] = {}
     if noisy_counts == "expected":
         releases, expected_of = _expecting(releases, common_attribute(releases, sensitive))

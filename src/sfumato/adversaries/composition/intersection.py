@@ -103,8 +103,8 @@ def _usable(release: Release, name: str) -> Groups:
     if release.by_row is not None:
         raise InputError(
             f"{release.label}: a pseudonym links people's rows, and which of somebody's rows "
-            "another release has decides what finds her there; require composition, which is "
-            "judged where the table tells that they are the same in all"
+            "another release has decides what finds her there: it is known where all of these link "
+            "rows, and the table tells that they are the same"
         )
     if not groups.single_valued:
         raise InputError(

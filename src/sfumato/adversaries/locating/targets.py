@@ -10,7 +10,6 @@ other, known to be missing.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -424,21 +423,6 @@ def _truth(rows: pa.Table, truth: Truth) -> tuple[Domain, Codes] | None:
     return _encode("truth", _array("truth", values))
 
 
-def read_description(text: str, description: str) -> dict[str, str]:
-    """`age=34,zip=13012` as a mapping; a comma inside a notation such as [30, 40) is its own."""
-    known: dict[str, str] = {}
-    for piece in re.split(r",(?=\s*[^,=\[\](){}]+=)", text):
-        name, equals, value = piece.partition("=")
-        if not equals or not name.strip():
-            raise InputError(
-                f"{description} {text!r} is not understood at {piece!r}; write age=34,zip=13012"
-            )
-        if name.strip() in known:
-            raise InputError(f"{description} {text!r} names {name.strip()!r} twice")
-        known[name.strip()] = value.strip()
-    return known
-
-
 # -- from a file -----------------------------------------------------------------------------------
 
 
@@ -453,9 +437,14 @@ def targets_in_file(
     """The people of a file by these quasi-identifiers, as far as it has them.
 
     Where everything is known it is a Table, counted as any; else its rows, as they are written.
+    People whose rows a pseudonym links are told by all of these and by their values: a Table.
     """
     door = open_engine(path, reading)
     source = door.register(path, (*columns, *(() if truth is None else (truth,))))
+    if schema.rows == "linked":
+        there_too = {*source.types, *source.others}
+        values = [name for name in schema.sensitive if name in there_too]
+        return load_table(path, schema.of_register(columns, values), reading)
     there = [name for name in columns if name in source.types]
     if not there:
         raise missing_column(source, columns[0], "quasi")

@@ -29,10 +29,10 @@ from typing import TypeGuard
 import numpy as np
 import pyarrow as pa
 
-from sfumato.adversaries.locating.targets import read_description
 from sfumato.engines.base import named, select
 from sfumato.errors import InputError, did_you_mean, quoted
 from sfumato.numbers import Ints
+from sfumato.schema.notation import read_description
 from sfumato.schema.region import text_of
 from sfumato.table import Table
 

@@ -27,8 +27,8 @@ KNOWN = "known "  # what the field of a column is called
 def look_for_target(desk: Desk, point: int, fields: Fields) -> PanelAnswer:
     """The groups she fits, the rows there, and what is believed of her."""
     from sfumato.adversaries.linkage.one_target import find_target
-    from sfumato.adversaries.locating.targets import read_description
     from sfumato.report.sections.one_target import target_document
+    from sfumato.schema.notation import read_description
 
     release = desk.release(point)
     column = word(fields, "sensitive") or next((name for name in release.by_attribute if name), "")

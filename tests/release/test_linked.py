@@ -92,10 +92,10 @@ def test_what_needs_one_description_of_a_person_is_not_judged() -> None:
     assert "links several rows" in verdict.note
 
 
-def test_an_intersection_attack_says_why_it_does_not_take_them() -> None:
+def test_an_intersection_attack_asks_whose_each_row_is() -> None:
     release = as_published([[("x", "A")], [("x", "B"), ("y", "A")]])
     people = sf.read(pd.DataFrame({"ward": ["x"], "ill": ["A"]}), sf.Schema(["ward"], "ill"))
-    with pytest.raises(sf.InputError, match="a pseudonym links people's rows"):
+    with pytest.raises(sf.InputError, match="the targets do not tell whose each row is"):
         sf.intersection_attack([release, release], people)
 
 

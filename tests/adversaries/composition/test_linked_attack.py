@@ -13,10 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sfumato as sf
-from tests.adversaries.composition.test_linked_exposure import (
+from tests.adversaries.composition.linked_visits import (
     VISITS,
-    Levels,
-    Row,
     levels_,
     release_of,
     rows_,
@@ -25,7 +23,14 @@ from tests.adversaries.composition.test_linked_exposure import (
     table_of,
 )
 from tests.examples import few
-from tests.oracles.linked_composition_oracle import Shown, beliefs, people_of, respects
+from tests.oracles.linked_composition_oracle import (
+    Levels,
+    Row,
+    Shown,
+    beliefs,
+    people_of,
+    respects,
+)
 from tests.program import sfumato
 
 World = tuple[str, ...]

@@ -7,7 +7,6 @@ every choice of earlier releases that leaves something.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from itertools import chain, combinations, permutations
 from pathlib import Path
 
@@ -18,40 +17,27 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.criteria.base import judge
+from tests.adversaries.composition.linked_visits import (
+    AGES,
+    VISITS,
+    by_person,
+    levels_,
+    release_of,
+    rows_,
+    schema,
+    some_cut,
+    table_of,
+)
 from tests.examples import few
-from tests.oracles.linked_composition_oracle import Shown, left_of, people_of
+from tests.oracles.linked_composition_oracle import (
+    Levels,
+    Row,
+    Shown,
+    left_of,
+    look,
+    people_of,
+)
 from tests.program import sfumato
-
-Row = tuple[str, int, str, str]  # whose, age, ward, ill
-AGES = sf.intervals([10, 20])
-WARDS = sf.suppression()
-BIN = (1, 10, 20)
-Levels = tuple[int, int]
-
-
-def schema(**more) -> sf.Schema:
-    told = {"quasi": ["age", "ward"], "sensitive": "ill", "person": "id", "rows": "linked"}
-    return sf.Schema(**{**told, "hierarchies": {"age": AGES, "ward": WARDS}, **more})
-
-
-def table_of(visits: list[Row], **more) -> sf.Table:
-    frame = pd.DataFrame(visits, columns=["id", "age", "ward", "ill"])
-    return sf.read(frame, schema(**more), threads=1)
-
-
-def release_of(rows: list[Row], levels: Levels, k: int = 1) -> sf.Release:
-    return sf.generalize(table_of(rows), list(levels), [sf.KAnonymity(k)], suppression=1.0)
-
-
-def by_person(rows: list[Row]) -> list[list[Row]]:
-    people = defaultdict(list)
-    for row in rows:
-        people[row[0]].append(row)
-    return list(people.values())
-
-
-def look(row: Row, levels: Levels) -> tuple[int, str]:
-    return row[1] // BIN[levels[0]], row[2] if levels[1] == 0 else "*"
 
 
 def signature(person: list[Row], levels: Levels) -> list[tuple[int, str]]:
@@ -62,12 +48,6 @@ def published(rows: list[Row], levels: Levels, k: int) -> list[list[Row]]:
     people = by_person(rows)
     signatures = [signature(person, levels) for person in people]
     return [person for person in people if signatures.count(signature(person, levels)) >= k]
-
-
-def some_cut(rows: list[Row], k: int) -> bool:
-    """Whether too few people have some number of rows, so that a release cuts these."""
-    lengths = [len(person) for person in by_person(rows)]
-    return min(map(lengths.count, lengths)) < k
 
 
 def allowed(shown: list[list[Row]], levels: Levels, mine: list[Row]) -> set[tuple[str, ...]]:
@@ -96,19 +76,6 @@ def fewest(own, earlier) -> list[int]:
         if left:
             best = [min(pair) for pair in zip(best, counts(left), strict=True)]
     return best
-
-
-rows_ = st.lists(
-    st.tuples(
-        st.sampled_from("abcde"),
-        st.sampled_from([20, 25, 31, 38]),
-        st.sampled_from("NS"),
-        st.sampled_from(["u", "v", "w"]),
-    ),
-    min_size=3,
-    max_size=9,
-).filter(lambda rows: max(map(len, by_person(rows))) <= 4)
-levels_ = st.tuples(st.integers(0, 2), st.integers(0, 1))
 
 
 @settings(max_examples=few(60))
@@ -235,13 +202,6 @@ def test_what_a_row_has_is_less_than_both_releases_show_of_it() -> None:
     assert exposed[0]
     assert verdict.measured == pytest.approx(sum(exposed) / 3)
     assert verdict.status == "violated"
-
-
-VISITS = [
-    *[("a", 21, "N", "u"), ("a", 31, "S", "v"), ("b", 22, "N", "w"), ("b", 33, "S", "v")],
-    *[("c", 24, "N", "v"), ("c", 36, "S", "u"), ("d", 25, "N", "w"), ("d", 37, "S", "w")],
-    *[("e", 26, "N", "u"), ("f", 27, "N", "v")],
-]
 
 
 def reason(new: sf.Release, *earlier: sf.Release) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from typing import Any, NamedTuple
 
@@ -82,7 +81,6 @@ def test_what_lives_only_as_long_as_the_call_is_there_until_it_ends() -> None:
 
     expected = total()
     for _ in range(50):
-        gc.collect()
         np.full(10_000, -1)  # takes what was freed
         assert total() == expected
 

@@ -28,8 +28,9 @@ from sfumato.report.price import (
 )
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
-from sfumato.workflow.price import add_price, sample_of
+from sfumato.workflow.price import add_price
 from sfumato.workflow.price_changes import at_bound, changes_of, in_turn, way_of
+from sfumato.workflow.smaller_tables import sample_of
 from tests.criteria.toy_criteria import EvenSizes
 from tests.program import sfumato
 from tests.report.zoo import SMALL, people

@@ -24,8 +24,8 @@ def price(
     people: Annotated[
         int | None,
         typer.Option(
-            help="A table of more people is priced by a sample of so many: 30,000, or 2,000 where "
-            "the anonymizer is deal or best."
+            help="A table of more people is priced by a sample of so many: 30,000; of linked rows "
+            "10,000; 2,000 where the anonymizer is deal or best, or a lattice of linked rows."
         ),
     ] = None,
     json: AsJson = False,

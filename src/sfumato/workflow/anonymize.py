@@ -41,8 +41,7 @@ def anonymize(table: Table, policy: Policy, *, seed: int | None = None) -> Relea
     from the operating system: a seed that can be guessed tells who was dealt into which bucket. It
     is kept in private/ only.
     """
-    if not isinstance(table, Table) or table.rows is None:
-        check_people(table)
+    check_people(table)
     expect("policy", policy, Policy, "a Policy")
     if table.schema.rows == "unlinked" and (why := policy.maker.refuses_rows()):
         raise PolicyError(f"rows = 'unlinked' keeps each person's several rows, and {why}")
@@ -174,8 +173,7 @@ def generalize(
     `levels` gives the hierarchy level of each quasi-identifier, by name (where not named the finest
     that limits allow, 0 without any) or in the order of the schema.
     """
-    if not isinstance(table, Table) or table.rows is None:
-        check_people(table)
+    check_people(table)
     check_dates(table)
     expect("require", require, Sequence, "a list of criteria")
     for criterion in require:
@@ -253,8 +251,6 @@ _UNDATED = (
 def check_people(table: Table) -> None:
     """Refuse tables of which no release can be made."""
     expect("table", table, Table, "a Table, as sf.read makes one")
-    if table.rows is not None:
-        raise InputError("this is not worked out for linked rows (rows = 'linked')")
     if table.counts.extra_memberships and table.schema.rows == "gathered":
         raise InputError(
             "some people's rows differ in their quasi-identifiers, so merging groups would count "

@@ -10,8 +10,8 @@ Without a column the table is searched that lacks it; the release is then measur
 table, with the column as `*` for everybody, and must hold so by the policy as it is. The release of
 the policy as it is, with `*` in the column, is another. But that of the policy as it is may not be
 one without a column: to withhold one is its owner's choice. A large table
-is priced on a sample of its people. Bounds are asked of the sample as they are: a group of k has k
-people of the sample, who lie farther apart than those of the table.
+is priced on a sample of its people, with all rows of theirs. Bounds are asked of the sample as they
+are: a group of k has k people of the sample, who lie farther apart than those of the table.
 """
 
 from __future__ import annotations
@@ -21,19 +21,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 
-import numpy as np
-
-from sfumato.anonymizers.base import Task, check_release
+from sfumato.anonymizers.base import Anonymizer, Task, check_release
 from sfumato.anonymizers.mondrian.mondrian import Mondrian
-from sfumato.counts.counts import Counts, rank_rows
 from sfumato.criteria.base import parameter
 from sfumato.errors import InputError, NoSafeRelease, SfumatoError, expect
-from sfumato.numbers import Codes, Ints, offsets_of, rows_of
 from sfumato.policy.model import Policy
 from sfumato.progress import Compiling, OutOfTime, Ticker, phase, time_limit
 from sfumato.release.build import build_release
-from sfumato.release.description import Regions
-from sfumato.release.made import MadeHere, Placement
+from sfumato.release.linked import LinkedPlacement, LinkedRows, linked_release
+from sfumato.release.made import Findings, MadeHere
 from sfumato.release.release import Release
 from sfumato.report.price import (
     Change,
@@ -50,16 +46,24 @@ from sfumato.report.price import (
 )
 from sfumato.report.report import Report
 from sfumato.report.sections.usefulness import worth_of
-from sfumato.schema.region import Anything
 from sfumato.table import Table
 from sfumato.utility.view import View, view_of
 from sfumato.workflow.anonymize import anonymize, check_people, generalize, perturbed_by
 from sfumato.workflow.anonymize import without_limits as unlimited
 from sfumato.workflow.price_changes import changes_of, in_turn, way_of
+from sfumato.workflow.smaller_tables import (
+    among_finer,
+    among_finer_rows,
+    everybody_alike,
+    sample_of,
+    with_column_hidden,
+    without_column,
+)
 
 SECONDS = 30.0  # for all searches together
 BRIEFLY = 10.0  # the same at the end of `anonymize`
 PEOPLE = 30_000  # more are priced by a sample
+LINKED = 10_000  # whose rows a pseudonym links: signatures take longer than single rows
 DEALT = 2_000  # where a search is long: deal takes a second or two for so many
 _AT_EASE = 16  # changes that half a minute is enough for; where there are more, people are fewer
 _FEWEST = 500
@@ -91,8 +95,9 @@ def price(
     """What the best release would cost without each promise and column, or one step from a bound.
 
     `seconds` are for all searches together but the first, that of the policy as it is. A table of
-    more than so many `people` is priced by a sample (30,000; where dealt 2,000, of a policy
-    with many promises and columns down to 500). `bounds`: other bounds are priced too.
+    more than so many `people` is priced by a sample (30,000; of linked rows 10,000; where dealt, or
+    linked rows are looked for in a lattice, 2,000, of a policy with many promises and columns down
+    to 500). `bounds`: other bounds are priced too.
     """
     expect("table", table, Table, "a Table, as sf.read makes one")
     expect("policy", policy, Policy, "a Policy")
@@ -100,9 +105,7 @@ def price(
     check_people(table)
     table = perturbed_by(table, policy, seed)
     own = policy.maker
-    anonymizer = own.briefly()
-    if table.schema.rows == "unlinked" and anonymizer.refuses_rows():
-        anonymizer = Mondrian()  # the quick one that keeps a person's several rows
+    anonymizer = brief_maker(own, table)
     for criterion in policy.require:
         if criterion.of_noise:
             raise InputError(
@@ -115,8 +118,9 @@ def price(
         if bounds or not isinstance(change, OtherBound | NoOtherBound)
     ]
     searches = 1 + sum(not isinstance(change, NoOtherBound) for change in changes)
-    if people is None and anonymizer == own:
-        people = PEOPLE
+    linked = table.rows is not None
+    if people is None and anonymizer == own and not (linked and not isinstance(own, Mondrian)):
+        people = LINKED if linked else PEOPLE
     elif people is None:
         people = min(DEALT, max(DEALT * _AT_EASE // searches, _FEWEST))
     sample = sample_of(table, people, seed)
@@ -161,6 +165,16 @@ def price(
         ),
         notes=tuple(_notes(table, sample)),
     )
+
+
+def brief_maker(own: Anonymizer, table: Table) -> Anonymizer:
+    """By which searches that are compared are made: as much work for each, and for the table."""
+    if table.rows is not None:
+        return own  # those that link rows do the same work whatever the clock says
+    quick = own.briefly()
+    if table.schema.rows == "unlinked" and quick.refuses_rows() and not own.refuses_rows():
+        return Mondrian()  # the quick one that keeps a person's several rows
+    return quick
 
 
 def check_price(seconds: float, seed: int, people: int | None) -> None:
@@ -312,28 +326,27 @@ class _Bench:
         release = self.as_it_is
         if release is None or not release.regions.generalizes:
             return None
-        place = self.table.schema.quasi.index(column)
-        regions = release.regions.require_regions()
-        parts = (*regions.parts[:place], (Anything(),), *regions.parts[place + 1 :])
-        codes = regions.codes.copy()
-        codes[place] = 0
+        made = release.made
+        assert isinstance(made, MadeHere)
         try:
-            return self._measured(
-                self._redescribed(release, replace(regions, parts=parts, codes=codes))
-            )
+            if isinstance(made.placement, LinkedPlacement):
+                linked = made.placement.linked
+                hidden = replace(linked, regions=everybody_alike(linked.regions, column))
+                return self._measured(self._linked(hidden, made.findings))
+            regions = everybody_alike(release.regions.require_regions(), column)
+            placed = made.placement.in_memory("pricing")
+            changed = build_release(placed, regions, made.findings, seed=self.seed)
+            return self._measured(self._checked(changed))
         except NoSafeRelease:
             return None
 
-    def _redescribed(
-        self, release: Release, regions: Regions, placement: Placement | None = None
-    ) -> Release:
+    def _linked(self, linked: LinkedRows, findings: Findings) -> Release:
+        return self._checked(linked_release(linked, findings, self.seed))
+
+    def _checked(self, release: Release) -> Release:
         """A release with other descriptions, if it holds by the policy as it is."""
-        made = release.made
-        assert isinstance(made, MadeHere)
-        placed = placement or made.placement.in_memory("pricing")
-        changed = build_release(placed, regions, made.findings, seed=self.seed)
         require, suppression = tuple(self.policy.require), self.policy.suppression
-        return check_release(changed, Task(self.table, require, suppression=suppression))
+        return check_release(release, Task(self.table, require, suppression=suppression))
 
     def _release(self, change: Change | None) -> Release:
         policy, require = self.policy, list(self.policy.require)
@@ -352,23 +365,23 @@ class _Bench:
 
     def _without_column(self, column: str) -> Release:
         """The best release of the table that lacks it, with the column as `*` for everybody."""
-        narrower, number = without_column(self.table, column)
+        table = self.table
+        narrower = without_column(table, column)
         use = self.policy.use and self.policy.use.without(column)
         policy = replace(self.policy, schema=None, use=use)
         narrow_release = anonymize(narrower, policy, seed=self.seed)
-        if not narrow_release.regions.generalizes or not isinstance(narrow_release.made, MadeHere):
+        made = narrow_release.made
+        if not narrow_release.regions.generalizes or not isinstance(made, MadeHere):
             raise InputError(
                 f"a {narrow_release.scheme} release has no column that is * for everybody"
             )
-        place = self.table.schema.quasi.index(column)
-        regions = narrow_release.regions.require_regions()
-        widened = Regions(
-            tuple(self.table.schema.quasi),
-            (*regions.parts[:place], (Anything(),), *regions.parts[place:]),
-            np.insert(regions.codes, place, 0, axis=0),
-        )
-        placed = narrow_release.made.placement.in_memory("pricing")
-        return self._redescribed(narrow_release, widened, _among_finer(placed, self.table, number))
+        if isinstance(made.placement, LinkedPlacement):
+            assert table.rows is not None
+            linked = among_finer_rows(made.placement.linked, table, table.rows, column)
+            return self._linked(linked, made.findings)
+        regions = with_column_hidden(narrow_release.regions.require_regions(), table, column)
+        placed = among_finer(made.placement.in_memory("pricing"), table, column)
+        return self._checked(build_release(placed, regions, made.findings, seed=self.seed))
 
 
 def _by_column(view: View) -> tuple[float, ...]:
@@ -386,100 +399,3 @@ def _notes(table: Table, sample: Table) -> Iterator[str]:
             "asked of it as they are, and its people lie farther apart than those of the table, so "
             "costs are higher than the table's: read their differences, and their order"
         )
-
-
-# -- other tables ----------------------------------------------------------------------------------
-
-
-def sample_of(table: Table, people: int, seed: int) -> Table:
-    """Some people of a table, every one equally likely; the table itself where it has no more.
-
-    Survey weights are raised, so that the sample stands for as many people.
-    """
-    counts = table.counts
-    if isinstance(counts, Counts) and table.people <= people:
-        return table
-    if isinstance(counts, Counts) and counts.owner is not None:
-        return replace(table, counts=_with_all_their_rows(counts, counts.owner, people, seed))
-    total = counts.memberships
-    many = min(people, total)
-    chosen = np.sort(np.random.default_rng(seed).choice(total, many, replace=False))
-    before = 0
-    parts = []
-    for part in counts.parts():
-        ends = before + np.cumsum(part.n)
-        drawn = np.bincount(
-            np.searchsorted(ends, chosen[(chosen >= before) & (chosen < ends[-1])], side="right"),
-            minlength=len(part),
-        )
-        weights = part.weights
-        if weights is not None:
-            weights = weights * (drawn / part.n) * (total / many)
-        kept = np.flatnonzero(drawn)
-        parts.append(replace(part, n=drawn, weights=weights).take(kept))
-        before = int(ends[-1])
-    return replace(table, counts=_together(parts))
-
-
-def _with_all_their_rows(counts: Counts, owner: Codes, people: int, seed: int) -> Counts:
-    """So many of the people whose rows are published one by one, each with all of hers."""
-    drawn = np.random.default_rng(seed).choice(np.unique(owner), people, replace=False)
-    kept = np.isin(owner, drawn)
-    n = np.bincount(rows_of(offsets_of(counts.n))[kept], minlength=len(counts))
-    whole = replace(counts, n=n, owner=owner[kept])
-    return whole.take(np.flatnonzero(n))
-
-
-def _together(parts: Sequence[Counts]) -> Counts:
-    first = parts[0]
-    if len(parts) == 1:
-        return first
-    return replace(
-        first,
-        codes=np.hstack([part.codes for part in parts]),
-        values=np.hstack([part.values for part in parts]),
-        n=np.concatenate([part.n for part in parts]),
-        weights=None
-        if first.weights is None
-        else np.concatenate([part.weights for part in parts if part.weights is not None]),
-        protect=None
-        if first.protect is None
-        else (first.protect[0], np.concatenate([p.protect[1] for p in parts if p.protect])),
-    ).compact()
-
-
-def without_column(table: Table, column: str) -> tuple[Table, Ints]:
-    """A table without a quasi-identifier, and the number there of every tuple of the table."""
-    counts = table.counts.in_memory("pricing")
-    place = table.schema.quasi.index(column)
-    if len(table.schema.quasi) == 1:
-        raise InputError(f"{column} is the only quasi-identifier: nothing would be left to tell")
-    quasi = (*counts.quasi[:place], *counts.quasi[place + 1 :])
-    merged = replace(counts, quasi=quasi, codes=np.delete(counts.codes, place, axis=0))
-    compact = merged.compact()
-    extra = [] if merged.protect is None else [merged.protect[1][None, :]]
-    rows = np.vstack([merged.codes, merged.values, *extra])
-    number, _ = rank_rows(rows, [int(row.max(initial=0)) + 1 for row in rows])
-    levels = {name: hierarchy for name, hierarchy in table.levels.items() if name != column}
-    schema = table.schema.without(column)
-    return replace(table, schema=schema, counts=compact, levels=levels, file=None), number
-
-
-def _among_finer(placed: Placement, table: Table, number: Ints) -> Placement:
-    """Who is where, told of the finer tuples: `number[i]` is what tuple i was one of.
-
-    People of one coarser tuple are alike but for what was left out; any of them may be anywhere.
-    """
-    n = table.counts.in_memory("pricing").n
-    finer = np.argsort(number, kind="stable")
-    coarser = np.argsort(placed.tuples, kind="stable")
-    ends, bounds = np.cumsum(n[finer]), np.cumsum(placed.n[coarser])
-    edges = np.union1d(ends, bounds)
-    pieces = np.diff(edges, prepend=0)
-    last = edges - 1  # the last person of each piece
-    return Placement(
-        table,
-        finer[np.searchsorted(ends, last, side="right")],
-        placed.groups[coarser[np.searchsorted(bounds, last, side="right")]],
-        pieces,
-    )

@@ -20,7 +20,8 @@ from sfumato.report.price import Price, PricedChange, WithoutColumn
 from sfumato.table import Table
 from sfumato.utility.view import view_of
 from sfumato.workflow.anonymize import anonymize
-from sfumato.workflow.price import price, sample_of
+from sfumato.workflow.price import brief_maker, price
+from sfumato.workflow.smaller_tables import sample_of
 
 PEOPLE = 1_000  # of whom a release is made
 PRICED = 400  # of whom, where much is lost, one is made without each promise and column
@@ -125,9 +126,8 @@ def _brief(policy: Policy, sample: Table, seconds: float) -> Anonymizer:
     Few people are not dealt, as `best` does not deal them.
     """
     own = policy.maker.within(seconds)
-    quick = own.briefly()
-    refused = sample.schema.rows == "unlinked" and quick.refuses_rows()
-    return own if refused or sample.people < FEW else quick
+    keeps = sample.schema.rows == "gathered" or not own.briefly().refuses_rows()
+    return brief_maker(own, sample) if keeps and sample.people >= FEW else own
 
 
 def try_draft(draft: Draft, seconds: float) -> Trial:

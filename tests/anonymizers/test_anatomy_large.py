@@ -123,25 +123,34 @@ def test_same_seed_same_release_and_another_seed_another() -> None:
 
 def test_every_partner_is_equally_likely() -> None:
     """Also for people with equal values, who are dealt one by one."""
-    rows = [(1, "a", "x"), (1, "a", "x"), (2, "a", "x"), *((n, "b", "y") for n in (3, 4, 5))]
+    firsts = [*[(1, "a", "x")] * 20, *[(2, "a", "x")] * 10]
+    rows = [*firsts, *((n, "b", "y") for n in (3, 4, 5) for _ in range(10))]
     table = table_of(rows)
     met: Counter[tuple[int, int]] = Counter()
-    runs = 300
+    runs = 30
     for seed in range(runs):
         for listed, _ in published(dealt(table, 2, seed=seed)).values():
             met[listed[0][0], listed[1][0]] += 1
     assert set(met) == {(a, b) for a in (1, 2) for b in (3, 4, 5)}
     for (first, _), many in met.items():
-        share = 2 / 3 if first == 1 else 1 / 3
-        assert abs(many / runs - share) < 5 * (share * (1 - share) / runs) ** 0.5
+        share = (2 / 3 if first == 1 else 1 / 3) / 3
+        pairs = runs * len(firsts)
+        assert abs(many / pairs - share) < 5 * (share * (1 - share) / pairs) ** 0.5
 
 
 def test_ids_say_nothing_of_which_values_a_bucket_has() -> None:
-    """Of two kinds of buckets each is as likely to have the lowest id."""
-    table = table_of([(n, "a", "xxyyzw"[n]) for n in range(6)])
-    firsts = Counter(published(dealt(table, 2, seed=seed))[1][1] for seed in range(300))
-    assert len(firsts) >= 3
-    assert max(firsts.values()) < 200
+    """Buckets of every kind stand, on average, in the middle of the ids."""
+    table = table_of([(n, "a", "xxyyzw"[n % 6]) for n in range(60)])
+    places: dict[Any, list[float]] = defaultdict(list)
+    runs = 30
+    for seed in range(runs):
+        buckets = published(dealt(table, 2, seed=seed))
+        assert sorted(buckets) == list(range(1, len(buckets) + 1))
+        for number, (_, values) in buckets.items():
+            places[values].append((number - 0.5) / len(buckets))
+    assert len(places) >= 3
+    for numbers in places.values():
+        assert abs(np.mean(numbers) - 0.5) < 5 * (1 / 12 / len(numbers)) ** 0.5
 
 
 REQUIRE: list[Any] = [

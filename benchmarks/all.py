@@ -142,7 +142,7 @@ def page(told: dict[str, list[Row]], failed: list[str], left_out: list[str], sec
         f"{sum(row.met is True for row in asked)} of {len(asked)} goals are met; why another "
         "is not stands beside it.",
         *(f"\n**No reason is known** why this goal is missed: {row.work}." for row in silent),
-        *(f"\n**{name} failed**: its rows are missing." for name in failed),
+        *(f"\n**{name} failed**: rows of it are missing." for name in failed),
         *([f"\nNot in this run: {', '.join(left_out)}."] if left_out else []),
     ]
     for title, chapter in told.items():

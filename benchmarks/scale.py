@@ -71,6 +71,10 @@ def made_of(path: Path, anonymizer: str) -> Path:
     return path.with_name(f"{path.stem}-{anonymizer}")
 
 
+class StepFailed(Exception):
+    """A step ended with an error: what else is measured stays."""
+
+
 class Watch:
     """Seconds of each piece of work, told by its name."""
 
@@ -178,7 +182,7 @@ def in_a_process(step: str, path: Path, memory: str) -> dict[str, Any]:
     command = [sys.executable, __file__, "--step", step, "--file", str(path), "--memory", memory]
     answer = subprocess.run(command, capture_output=True, text=True, check=False)
     if answer.returncode:
-        raise SystemExit(f"{step} on {path.name} failed: {answer.stderr.strip()[-500:]}")
+        raise StepFailed(f"{step} on {path.name} failed: {answer.stderr.strip()[-500:]}")
     found: dict[str, Any] = json.loads(answer.stdout.splitlines()[-1])
     return found
 
@@ -196,6 +200,7 @@ class Growth:
         self._steps: dict[str, float] = {}  # what each step took of fewer rows, altogether
         self._beside: dict[str, str] = {}  # of a step that ends here: refused, left out
         self._step_of: dict[str, str] = {}  # of each work
+        self._failed: list[str] = []
 
     def measure(self, step: str, rows: int, run: Callable[[], dict[str, Any]]) -> None:
         """Run a step, unless fewer rows took so long that it is left out or were refused."""
@@ -206,7 +211,13 @@ class Growth:
             self._beside.setdefault(step, left_out)
             print(f"{named(rows):>9}  {step}: {self._beside[step]}", flush=True)
             return
-        found = run()
+        try:
+            found = run()
+        except StepFailed as error:
+            self._beside[step] = f"{named(rows)} failed"
+            self._failed.append(str(error))
+            print(f"{named(rows):>9}  {error}", flush=True)
+            return
         listed = ", ".join(f"{work} {one:.1f} s" for work, one in found["seconds"].items())
         processor = f"; {found['processor']:.1f} s of processors" if "processor" in found else ""
         peak = f"peak {found['peak'] / 1e9:.2f} GB"
@@ -223,7 +234,7 @@ class Growth:
 
     def tell(self, whys: dict[str, str]) -> None:
         """A row for each work and each step from a size to the next; why one that grows too much
-        does is told where a profile has shown it."""
+        does is told where a profile has shown it. Ends with an error where a step did."""
         for few, many in pairwise(self.sizes):
             for work, seconds in self.taken[many].items():
                 if work in ("connecting", "reading") or work not in self.taken[few]:
@@ -239,6 +250,8 @@ class Growth:
                     why="; ".join(filter(None, (whys.get(work, ""), left_out))),
                     missed=STORED if work in PROFILED else "",
                 )
+        if self._failed:
+            raise SystemExit("; ".join(self._failed))
 
 
 def main() -> None:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import people
-from scale import FEWER, KL, Growth, in_a_process, made_of
+from scale import FEWER, KL, Growth, StepFailed, in_a_process, made_of
 
 import sfumato as sf
 
@@ -70,7 +70,7 @@ def start(command: list[str]) -> dict[str, Any]:
         _, _, error = said.read().rpartition("error: ")
     code = os.waitstatus_to_exitcode(status)
     if code not in (0, 1, 2, 3) or (code == 2 and "limit" not in error):
-        raise SystemExit(f"{' '.join(command[:2])} ended with {code}: {error[-500:]}")
+        raise StepFailed(f"{' '.join(command[:2])} ended with {code}: {error[-500:]}")
     return {
         "seconds": seconds,
         "processor": used.ru_utime + used.ru_stime,

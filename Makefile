@@ -20,7 +20,7 @@ export NUMBA_CACHE_DIR := $(CURDIR)/.numba_cache/$(shell cat /dev/null $$($(PYTH
 # Where nothing compiled is kept, every started program compiles all of us again.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help install demo docs walkthroughs reference screenshots test test-outside test-all test-deep spark-versions coverage check format bench both-ends deal-cases suppression-cases attack evidence clean
+.PHONY: help install demo docs walkthroughs reference screenshots test test-outside test-all test-deep spark-versions coverage check format bench bench-long both-ends deal-cases suppression-cases attack evidence clean
 
 help:  ## Show this list.
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -124,7 +124,10 @@ screenshots: install  ## Take the pictures of docs/images/ from the demo, in a b
 bench: install  ## Run all benchmarks and write benchmarks/RESULTS.md: ratios against peers and floors (half an hour).
 	test -x $(PEERS)/bin/python || $(PYTHON) -m venv $(PEERS)
 	$(PEERS)/bin/python -m pip install --quiet --disable-pip-version-check -r benchmarks/peers/requirements.txt
-	$(BIN)/python benchmarks/all.py --peer $(PEERS)/bin/python
+	$(BIN)/python benchmarks/all.py --peer $(PEERS)/bin/python $(SIZES)
+
+bench-long: SIZES := --long
+bench-long: bench  ## The same, where cost grows with a hundred million rows too (an hour and a half, 20 GB of disk).
 
 both-ends: install  ## Time the same work before the house was moved and now (a few minutes).
 	$(BIN)/python benchmarks/both_ends.py

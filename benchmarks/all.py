@@ -29,9 +29,9 @@ from results import KEPT, Row, figure
 
 HERE = Path(__file__).parent
 PEER = "PEER"  # stands for the Python that has the peers
-# With --long; not for a lattice's scans and Spark, of which two sizes tell as much.
+# With --long; not for a lattice's scans, of which two sizes tell as much.
 LONG = ("--rows", "1000000", "10000000", "100000000")
-LARGEST = ("scale", "scale_commands")
+LARGEST = ("scale", "scale_commands", "scale_spark")
 
 
 @dataclass(frozen=True)

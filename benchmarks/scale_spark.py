@@ -50,11 +50,16 @@ def digest(release: sf.Release) -> str:
     return hashed.hexdigest()
 
 
-def run(path: Path, **engine: str) -> tuple[str, float, float, int]:
-    """The groups, and the seconds of reading and of Mondrian."""
+def read(path: Path, **engine: str) -> tuple[sf.Table, float]:
+    """The table, and the seconds of reading it."""
     start = time.perf_counter()
     table = sf.read(path, people.schema(), **engine)  # type: ignore[arg-type]
-    reading = time.perf_counter() - start
+    return table, time.perf_counter() - start
+
+
+def run(path: Path, **engine: str) -> tuple[str, float, float, int]:
+    """The groups, and the seconds of reading and of Mondrian."""
+    table, reading = read(path, **engine)
     start = time.perf_counter()
     release = sf.anonymize(table, sf.Policy(REQUIRE, sf.Mondrian()), seed=1)
     return digest(release), reading, time.perf_counter() - start, len(release.groups)
@@ -79,9 +84,16 @@ def floors(session: Any, path: Path) -> dict[str, float]:
     return taken
 
 
+def read_alone(path: Path, **engine: str) -> tuple[tuple[int, int], float]:
+    """How many people and tuples there are, and the seconds of reading them."""
+    table, reading = read(path, **engine)
+    return (table.people, len(table.counts)), reading
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
+    parser.add_argument("--split", type=int, default=10_000_000, help="rows that are also split")
     parser.add_argument("--master", default="local[2]")
     here = Path(tempfile.gettempdir()) / "sfumato-scale"
     parser.add_argument("--folder", type=Path, default=here)
@@ -98,6 +110,20 @@ def main() -> None:
     for rows in given.rows:
         path = people.write(given.folder / f"people-{rows}.parquet", rows)
         size = named(rows)
+        if rows > given.split:
+            expected_sizes, reading = read_alone(path)
+            sizes, slower = read_alone(path, **spark)
+            if sizes != expected_sizes:
+                raise SystemExit(f"{size}: Spark's people and tuples are not DuckDB's")
+            tell(
+                f"reading by Spark, {size}",
+                slower,
+                other=reading,
+                against="by DuckDB",
+                why=f"the same {sizes[1]:,} tuples",
+            )
+            taken.append(slower)
+            continue
         expected, reading, _, groups = run(path)
         found, slower, splitting, _ = run(path, **spark)
         if found != expected:

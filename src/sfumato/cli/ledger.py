@@ -116,6 +116,10 @@ def check(
     population: Annotated[
         Path | None, typer.Option(help="A register of the population, instead of targets.")
     ] = None,
+    table: Annotated[
+        Path | None,
+        typer.Option(help="The table the new release was made of, which tells who is in it."),
+    ] = None,
     about: Annotated[
         str | None, typer.Option(help="Only releases about this population of the ledger.")
     ] = None,
@@ -157,13 +161,15 @@ def check(
     Example: sfumato ledger check ledger.sqlite release-2025 --policy policy.toml
     """
     from sfumato.adversaries.base import KnownTogether
-    from sfumato.cli.options import load_rules, read_one, read_targets
+    from sfumato.cli.options import load_rules, read_one, read_table, read_targets
     from sfumato.errors import InputError
     from sfumato.ledger.ledger import Ledger
     from sfumato.report.sections.composition import check_document
 
-    if targets is not None and population is not None:
-        raise InputError("--targets and --population: give one of them")
+    files = {"--targets": targets, "--population": population, "--table": table}
+    given = [option for option, file in files.items() if file is not None]
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)}: give one of them")
     rules, schema = load_rules(policy)
     bounds = [criterion.together for criterion in rules.require if criterion.together is not None]
     bound = bounds[0] if bounds else KnownTogether()
@@ -174,10 +180,14 @@ def check(
     asked = None
     if people is not None:
         asked = read_targets(people, rules, schema, [new, *earlier], reading, unknown=unknown)
+    made_of = None
+    if table is not None:
+        made_of = read_table(table, rules, schema, reading.about("engine"))
     checked = kept.check(
         new,
         asked if targets is not None else None,
         population=asked if targets is None else None,
+        table=made_of,
         about=about,
         share=bound.share if share is None else share,
         confidence=bound.confidence if confidence is None else confidence,

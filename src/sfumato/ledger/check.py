@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import combinations as combinations_of
 from typing import Literal
 
 import numpy as np
 
-from sfumato.adversaries.base import Counting, KnownTogether
+from sfumato.adversaries.base import ALTERED, Counting, KnownTogether
 from sfumato.adversaries.composition.combinations import combinations
 from sfumato.adversaries.composition.exposure import (
     Exposed,
@@ -27,7 +28,12 @@ from sfumato.adversaries.composition.exposure import (
     exposed_by_combinations,
 )
 from sfumato.adversaries.composition.intersection import of_one_value, share_values
+from sfumato.adversaries.composition.linked_exposure import (
+    WatchedSignatures,
+    exposed_by_signature,
+)
 from sfumato.adversaries.composition.rows_exposure import WatchedRows
+from sfumato.adversaries.composition.true_groups import with_people_of
 from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import (
     UNKNOWN,
@@ -36,8 +42,7 @@ from sfumato.adversaries.locating.targets import (
     refuse_published,
     unknown_notes,
 )
-from sfumato.errors import InputError, ResourceError
-from sfumato.ledger.content import LINKED_ROWS
+from sfumato.errors import InputError, ResourceError, expect
 from sfumato.ledger.finding import Basis, Check, Finding, FindingStatus, bound_status
 from sfumato.numbers import Bools, Ints, distinct, rows_of, run_places
 from sfumato.release.beside import Headcount
@@ -57,7 +62,8 @@ JOINED = (
 #
 # Three ways, by what is known of people: those the new release was made of, each in her own group;
 # people who are given, located as an adversary does; or, where nobody is known, every combination
-# of values its groups allow, which gives the least and the most that may be exposed.
+# of values its groups allow, which gives the least and the most that may be exposed. Where a
+# pseudonym links rows, it is the first way or none.
 
 
 def check_release(
@@ -66,6 +72,7 @@ def check_release(
     targets: object = None,
     *,
     population: object = None,
+    table: Table | None = None,
     share: float = 0.0,
     confidence: float = 1.0,
     sensitive: str | None = None,
@@ -73,15 +80,21 @@ def check_release(
     drop: int = 0,
     unknown: str = UNKNOWN,
 ) -> Check:
-    """Judge a new release together with earlier ones."""
+    """Judge a new release, which was made of `table`, together with earlier ones."""
     if not isinstance(share, int | float) or isinstance(share, bool) or not 0 <= share <= 1:
         raise InputError(f"share = {share!r} is not allowed; it is a number from 0 to 1")
     if targets is not None and population is not None:
         raise InputError("give targets or a population, not both")
+    if table is not None and (targets is not None or population is not None):
+        raise InputError("give the table the new release was made of, or other people, not both")
+    expect("table", table, (Table, type(None)), "a Table")
     rule = ExposureRule.of(KnownTogether(share, confidence, counting, drop))
-    notes = []
-    if new.by_row is not None:
-        raise InputError(LINKED_ROWS.format(new.label))
+    if table is not None:
+        own_notes = new.notes
+        new = with_people_of(new, table)
+        notes = list(new.notes[len(own_notes) :])
+    else:
+        notes = []
     if new.regions.noisy:
         notes.append("counts of the new release are noisy; its promise bounds what it gives away")
     if not earlier:
@@ -95,14 +108,20 @@ def check_release(
     exact = [before for before in earlier if not before.regions.noisy]
     chosen = [] if new.regions.noisy else _attributes(new, sensitive)
     given = targets if targets is not None else population
-    related = [before for before in exact if any(name in before.by_attribute for name in chosen)]
+    if given is not None and new.by_row is not None:
+        raise InputError(_LINKED_GIVEN)
+    related = [
+        before
+        for before in exact
+        if before.by_row is None and any(name in before.by_attribute for name in chosen)
+    ]
     people = None if given is None else _people(given, [new, *related], unknown)
     if people is not None:
         notes += unknown_notes(people)
     basis: Basis = "combinations"
     if given is not None:
         basis = "targets" if targets is not None else "population"
-    elif new.inside() is not None:
+    elif new.by_row is not None or new.inside() is not None:
         basis = "people"
     findings = []
     for name in chosen:
@@ -142,8 +161,19 @@ def _finding(
     share: float,
 ) -> Finding:
     """The people exposed by a new release and earlier ones, and by which of them."""
+    if new.by_row is not None:
+        return _of_linked(new, earlier, rule, share, name)
+    not_comparable = ""
     for before in earlier:
-        share_values([new, before], name)  # refuses what cannot be compared at all
+        if before.by_row is not None:
+            not_comparable = _LINKED_BESIDE.format(before.label)
+        elif of_one_value(before.groups_for(name)).beside.altered_by_chance:
+            not_comparable = f"{before.label}: {name!r}: {ALTERED}"
+        else:
+            share_values([new, before], name)  # refuses what cannot be compared at all
+    if not_comparable:
+        share_values([new], name)
+        return _unjudged(new.groups_for(name), rule, name, not_comparable)
     if people is not None and new.groups.beside.unlinked is not None:
         raise InputError(_ROWS_GIVEN)
     if people is not None:
@@ -156,18 +186,33 @@ def _finding(
     try:
         return _of_regions(groups, earlier, rule, share, name)
     except (InputError, ResourceError) as error:
-        least, everybody = Exposed(exposed_alone(groups, rule), groups.sizes).people(groups)
-        return Finding(
-            name,
-            groups.headcount(),
-            groups.fewest_people,
-            _alone(groups, rule),
-            None,
-            (least, everybody),
-            (),
-            reason=str(error),
-            added=None if rule.counting == "all" else (0, everybody),
-        )
+        return _unjudged(groups, rule, name, str(error))
+
+
+def _unjudged(groups: Groups, rule: ExposureRule, name: str, reason: str) -> Finding:
+    """What is sure whatever earlier releases say, which cannot be judged for a reason."""
+    sure, alone = exposed_alone(groups, rule), _alone(groups, rule)
+    if groups.owners_unknown:  # somebody has these rows, and perhaps all of them
+        sure, alone = np.minimum(sure, 1), replace(alone, at_most=alone.number > 1)
+    return _surely(groups, rule, name, sure, alone, reason)
+
+
+def _surely(
+    groups: Groups, rule: ExposureRule, name: str, sure: Ints, alone: Headcount, reason: str
+) -> Finding:
+    """The same, where so many people of each group are surely exposed."""
+    least, everybody = Exposed(sure, groups.sizes).people(groups)
+    return Finding(
+        name,
+        groups.headcount(),
+        groups.fewest_people,
+        alone,
+        None,
+        (least, everybody),
+        (),
+        reason=reason,
+        added=None if rule.counting == "all" else (0, everybody),
+    )
 
 
 def _alone(groups: Groups, rule: ExposureRule) -> Headcount:
@@ -282,10 +327,43 @@ def _of_rows(
     return _with_releases(finding, earlier, counted, rule, share)
 
 
+def _of_linked(
+    new: Release, earlier: Sequence[Release], rule: ExposureRule, share: float, name: str
+) -> Finding:
+    """The people whose rows a pseudonym links, each by all of hers."""
+    groups = new.groups_for(name)
+    by_itself = exposed_by_signature(new, name, replace(rule, counting="all"))
+    alone = Headcount(by_itself.people(groups)[0])
+    try:
+        watched = WatchedSignatures.of(new, name, earlier)
+    except (InputError, ResourceError) as error:
+        sure = exposed_by_signature(new, name, rule).sure
+        return _surely(groups, rule, name, sure, alone, str(error))
+
+    @cache
+    def beside_some(beside: tuple[int, ...]) -> WatchedSignatures:
+        return watched.only(beside)
+
+    def counted(beside: Collection[int], rule: ExposureRule) -> tuple[int, int]:
+        return beside_some(tuple(sorted(beside))).exposed(rule).people(groups)
+
+    people, before = groups.headcount(), watched.exposed_before(rule)
+    finding = Finding(name, people, groups.fewest_people, alone, before, (0, 0), ())
+    return _with_releases(finding, earlier, counted, rule, share)
+
+
 _ROWS_GIVEN = (
     "where people have several rows (rows = 'unlinked') a release is judged by the people it was "
     "made of; leave targets and population out, and check it before it is saved, or audit it with "
     "its table (composition)"
+)
+_LINKED_GIVEN = (
+    "people of linked rows are found by all of theirs, so a release of them is judged by the table "
+    "it was made of; leave targets and population out, and give that (--table)"
+)
+_LINKED_BESIDE = (
+    "a pseudonym links people's rows in {0}, and which of somebody's rows it holds, which decides "
+    "what finds her there, is known only of a new release that links the same"
 )
 
 

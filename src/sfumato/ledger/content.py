@@ -5,6 +5,10 @@ no value that no group shows, no distribution of suppressed people, no member of
 release does not list itself. One row of an Arrow table, whose columns are whole arrays, with the
 descriptions as JSON beside it.
 
+Of a release whose rows a pseudonym links it is the published rows, pseudonym by pseudonym: which of
+them stand together, and with which values. The pseudonyms themselves are left out, and so is the
+order in which these rows were published or read.
+
 Published values and regions have a form in JSON.
 """
 
@@ -14,19 +18,25 @@ import datetime as dt
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.counts import Sets
+from sfumato.counts.counts import Attribute, Sets
+from sfumato.counts.rows import PersonRows
+from sfumato.engines.choose import open_engine
+from sfumato.engines.reading import Reading
 from sfumato.errors import InputError
-from sfumato.numbers import Ints
+from sfumato.numbers import Ints, offsets_of, rows_of
 from sfumato.perturbation import perturbation_of
+from sfumato.perturbation.base import Perturbation
 from sfumato.release.beside import SeveralGroups
-from sfumato.release.description import REGIONS_OF, BucketIds, Buckets, Description
+from sfumato.release.description import REGIONS_OF, BucketIds, Buckets, Description, Regions
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
+from sfumato.release.linked import LinkedRows, linked_release, pseudonym_column, published_rows
 from sfumato.release.made import ReadFrom
 from sfumato.release.release import Release
 from sfumato.release.sparse import Lists
@@ -35,7 +45,7 @@ from sfumato.schema.domain import Domain
 from sfumato.schema.icd10 import CodeFamily, family_labelled
 from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, text_of
 from sfumato.schema.roles import Schema
-from sfumato.table import FileStamp
+from sfumato.table import FileStamp, Table
 
 # Published values and regions as JSON, and back.
 
@@ -98,11 +108,6 @@ def read_region(spelt: dict[str, Any]) -> Region:
 
 
 _HEAD = b"sfumato release"
-LINKED_ROWS = (
-    "{0}: a pseudonym links people's rows, and a ledger keeps what was published, not whose rows "
-    "they are: which of somebody's an earlier release holds decides what finds her there. Keep the "
-    "folder, name it in a policy (composition, earlier) and audit with --table"
-)
 
 
 def pack(release: Release, guarantee: Guarantee | None = None) -> bytes:
@@ -110,8 +115,6 @@ def pack(release: Release, guarantee: Guarantee | None = None) -> bytes:
     promised = release.guarantee if guarantee is None else guarantee
     if not release.schema.sensitive:
         raise InputError(f"{release.label} has no sensitive column, so nothing of it composes")
-    if release.by_row is not None:
-        raise InputError(LINKED_ROWS.format(release.label))
     arrays: dict[str, Any] = {}
     head: dict[str, Any] = {
         "scheme": release.scheme,
@@ -125,6 +128,16 @@ def pack(release: Release, guarantee: Guarantee | None = None) -> bytes:
             for name, done in release.perturbed.items()
             if done.done == "pseudonym"
         }
+    changed = {
+        name: done.public()
+        for name, done in release.perturbed.items()
+        if name in release.by_attribute
+    }
+    if changed:  # its values are not people's own
+        head["perturbed"] = changed
+    if release.by_row is not None:
+        arrays, of_rows = _linked_rows(release)
+        return _write(arrays, head | of_rows)
     if release.several is not None:  # who is in several groups is not published
         head["people"] = release.people
     listed = release.regions.buckets
@@ -178,6 +191,8 @@ def pack(release: Release, guarantee: Guarantee | None = None) -> bytes:
 def unpack(content: bytes, label: str, file: FileStamp | None = None) -> Release:
     """The release again, as anybody who holds it reads it; `file`: where it was kept."""
     head, arrays = _read(content)
+    if head.get("rows") == "linked":
+        return _read_linked(head, arrays, label, file)
     regions: Description
     columns = head["listed"] if "listed" in head else head["columns"]
     codes = np.vstack([arrays[f"codes {place}"] for place in range(len(columns))]).astype(np.int32)
@@ -217,11 +232,104 @@ def unpack(content: bytes, label: str, file: FileStamp | None = None) -> Release
         made=ReadFrom(
             guarantee=None if told_guarantee is None else Guarantee.read(told_guarantee),
             file=file,
-            perturbed={
-                name: perturbation_of(spelt) for name, spelt in head.get("pseudonyms", {}).items()
-            },
+            perturbed=_perturbed(head),
         ),
         several=several,
+    )
+
+
+# Releases whose rows a pseudonym links: the rows themselves, since only they tell signatures with
+# their values.
+
+
+def _linked_rows(release: Release) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The published rows of each pseudonym, in an order that only these rows tell."""
+    published = published_rows(release)
+    codes: list[Ints] = []
+    columns, attributes = [], []
+    for name, parts, column in zip(
+        published.regions.columns, published.regions.parts, published.regions.codes, strict=True
+    ):
+        used, among = np.unique(column, return_inverse=True)
+        regions = [spell_region(parts[int(part)]) for part in used]
+        columns.append({"name": name, "parts": regions})
+        codes.append(among.astype(np.int64))
+    for domain, column in zip(published.domains, published.values, strict=True):
+        used, among = np.unique(column, return_inverse=True)
+        attributes.append(_spell_domain(domain, used))
+        codes.append(among.astype(np.int64))
+    rows = np.vstack(codes)
+    own_order = np.lexsort((*rows[::-1], published.pseudonym))
+    rows, ends = rows[:, own_order], offsets_of(np.bincount(published.pseudonym)).tolist()
+    told_rows = list(zip(*rows.tolist(), strict=True))
+    everybody = sorted(range(len(ends) - 1), key=lambda at: told_rows[ends[at] : ends[at + 1]])
+    lengths = np.diff(ends)[everybody]
+    places = np.concatenate([np.arange(ends[at], ends[at + 1]) for at in everybody])
+    arrays: dict[str, Any] = {"ends": offsets_of(lengths)}
+    arrays |= {f"row {place}": column[places] for place, column in enumerate(rows)}
+    head: dict[str, Any] = {
+        "rows": "linked",
+        "columns": columns,
+        "attributes": attributes,
+        "several": release.schema.several,
+    }
+    return arrays, head
+
+
+def _read_linked(
+    head: dict[str, Any], arrays: dict[str, Ints], label: str, file: FileStamp | None
+) -> Release:
+    names = [column["name"] for column in head["columns"]]
+    parts = [tuple(map(read_region, column["parts"])) for column in head["columns"]]
+    domains = [_read_domain(attribute) for attribute in head["attributes"]]
+    width = len(names)
+    codes, values = (
+        np.vstack([arrays[f"row {place}"] for place in places]).astype(np.int32)
+        for places in (range(width), range(width, width + len(domains)))
+    )
+    sensitive = [domain.name for domain in domains]
+    column = pseudonym_column(Schema(names, sensitive))
+    schema = Schema(names, sensitive, person=column, rows="linked", several=head["several"])
+    person = rows_of(arrays["ends"])
+    texts = [
+        Domain(name, "categorical", tuple(part.text for part in of_column))
+        for name, of_column in zip(names, parts, strict=True)
+    ]
+    attributes = tuple(map(Attribute, domains))
+    rows = PersonRows(tuple(texts), attributes, person, codes, values)
+    table = _table_of(rows, schema, label)
+    release = linked_release(
+        LinkedRows.as_they_stand(table, Regions(tuple(names), tuple(parts), codes))
+    )
+    by_row, perturbed = release.by_row, _perturbed(head)
+    assert by_row is not None
+    assert isinstance(release.made, ReadFrom)
+    assert isinstance(by_row.made, ReadFrom)
+    return replace(
+        release,
+        suppressed=head["suppressed"],
+        by_row=replace(by_row, made=replace(by_row.made, perturbed=perturbed)),
+        made=replace(release.made, file=file, perturbed=perturbed),
+    )
+
+
+def _perturbed(head: dict[str, Any]) -> dict[str, Perturbation]:
+    """What was done to columns, pseudonyms among them."""
+    spelt = {**head.get("perturbed", {}), **head.get("pseudonyms", {})}
+    return {name: perturbation_of(described) for name, described in spelt.items()}
+
+
+def _table_of(rows: PersonRows, schema: Schema, label: str) -> Table:
+    """The published rows as a table of texts, as anybody has them who reads the file."""
+    cells = {str(schema.person): pa.array(rows.person)}
+    domains = (*rows.quasi, *(attribute.domain for attribute in rows.sensitive))
+    for domain, codes in zip(domains, (*rows.codes, *rows.values), strict=True):
+        cells[domain.name] = pa.array(domain.labels).take(pa.array(codes))
+    published = pa.table(cells)
+    engine = open_engine(published, Reading(threads=1))
+    source = replace(engine.register(published), label=label)
+    return Table(
+        schema, rows.counts(repeated=schema.several == "multiset"), {}, source, engine, rows=rows
     )
 
 

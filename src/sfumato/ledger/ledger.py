@@ -32,6 +32,7 @@ from sfumato.release.release import Release
 if TYPE_CHECKING:
     from sfumato.adversaries.base import Counting
     from sfumato.ledger.finding import Check
+    from sfumato.table import Table
 
 # The ledger's file: SQLite, one writer at a time, whole entries or none.
 #
@@ -373,6 +374,7 @@ class Ledger(Displayed):
         targets: object = None,
         *,
         population: object = None,
+        table: Table | None = None,
         about: str | None = None,
         share: float = 0.0,
         confidence: float = 1.0,
@@ -385,10 +387,12 @@ class Ledger(Displayed):
 
         It holds if at most a `share` of people have their value known with this confidence or
         more. The people are `targets` (those the releases share); or the people the new release
-        was made of, if it still knows them; or those of a `population` table; or else every
-        combination of values its groups allow. Of targets and a population, columns that are not
-        there and cells that say `unknown` are not known, and whoever they are not known of may be
-        in every group that fits the rest. `about` names the population whose releases count.
+        was made of, if it still knows them or `table` tells them; or those of a `population` table;
+        or else every combination of values its groups allow. Where a pseudonym links people's rows
+        they are those it was made of, or it cannot be judged. Of targets and a population, columns
+        that are not there and cells that say `unknown` are not known, and whoever they are not
+        known of may be in every group that fits the rest. `about` names the population whose
+        releases count.
         `counting`: "all" who are known so well, or those the new release "added" to whom the
         earlier ones expose by themselves. `drop`: only those of whom all together leave at least
         so many values fewer than any one release (1: the paper's vulnerable population).
@@ -401,6 +405,7 @@ class Ledger(Displayed):
             self.releases(about),
             targets,
             population=population,
+            table=table,
             share=share,
             confidence=confidence,
             sensitive=sensitive,

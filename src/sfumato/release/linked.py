@@ -24,6 +24,7 @@ from sfumato.release.made import Findings, Made, MadeHere, Placement, ReadFrom, 
 from sfumato.release.release import Release, missing_weights_notes, weight_notes
 from sfumato.release.signatures import Knows, Signatures, signatures_of, too_many_parts
 from sfumato.release.summing import group_counts, references
+from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
 from sfumato.table import Table
 
@@ -224,6 +225,46 @@ def linked_release(linked: LinkedRows, findings: Findings | None = None, seed: i
         ),
         made=made,
         by_row=by_row,
+    )
+
+
+@dataclass(frozen=True)
+class PublishedRows:
+    """The rows that a release of linked rows publishes, pseudonym by pseudonym.
+
+    Row i is that of `pseudonym[i]`, who are 0, 1, 2, ... in order; it shows `regions[i]`, of the
+    groups by row `group[i]`, and of attribute a the value `values[a, i]` of `domains[a]`.
+    """
+
+    pseudonym: Ints
+    group: Ints
+    regions: Regions
+    domains: tuple[Domain, ...]
+    values: Codes
+
+
+def published_rows(release: Release) -> PublishedRows:
+    """Which rows of a release stand together, as anybody sees who reads its file."""
+    by_row = release.by_row
+    several = None if by_row is None else by_row.several
+    source = None if by_row is None else by_row.counted_from
+    placement = release.placement
+    linked = placement.linked if isinstance(placement, LinkedPlacement) else None
+    unknown = InputError(f"{release.label}: which of its rows are one pseudonym's is not known")
+    if by_row is None or several is None or several.person is None or several.group is None:
+        raise unknown
+    if not isinstance(source, Placement):
+        raise unknown
+    places = np.arange(len(source.groups)) if linked is None else linked.published
+    if not np.array_equal(source.groups[places], several.group):
+        raise unknown
+    counts = source.counts
+    return PublishedRows(
+        several.person,
+        several.group,
+        by_row.regions.require_regions().take(several.group),
+        tuple(attribute.domain for attribute in counts.sensitive),
+        counts.values[:, source.tuples[places]],
     )
 
 

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.criteria.base import judge
 from tests.adversaries.composition.linked_visits import (
-    AGES,
     VISITS,
     by_person,
     levels_,
@@ -252,18 +251,6 @@ def test_searches_judge_finished_releases() -> None:
     bound = sf.CompositionBound(0.2, 1, earlier)
     policy = sf.Policy([sf.KAnonymity(2), bound], anonymizer=sf.Lattice())
     assert judge(bound, sf.anonymize(table_of(rows), policy, seed=1)).status == "holds"
-
-
-def test_the_ledger_refuses_with_a_reason(tmp_path: Path) -> None:
-    new = release_of(VISITS, (2, 1))
-    ledger = sf.Ledger(tmp_path / "ledger.sqlite")
-    with pytest.raises(sf.InputError, match="a ledger keeps what was published"):
-        ledger.add(new, "first")
-    plain = sf.Schema(quasi=["age"], sensitive="ill", hierarchies={"age": AGES})
-    frame = pd.DataFrame({"age": [21, 22], "ill": ["u", "v"]})
-    ledger.add(sf.generalize(sf.read(frame, plain), [1]), "plain")
-    with pytest.raises(sf.InputError, match="a ledger keeps what was published"):
-        ledger.check(new)
 
 
 def test_the_program_judges_it_with_the_table(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ new release that the worlds u of it with T(u) containing T(w) leave.
 Whose rows the new release shows is told by its table, and everything rests on an earlier one
 holding the same rows of whoever is in both (`SignedPatterns.find`).
 
-Stands apart: unlike in `exposure.py` and `rows_exposure.py` values left are those of whole people,
-told one by one, and no release is asked by itself.
+Unlike in `exposure.py` and `rows_exposure.py` values left are those of whole people, told one by
+one, and no release is asked by itself.
 """
 
 from __future__ import annotations

@@ -28,14 +28,12 @@ from sfumato.adversaries.locating.people import places_of
 from sfumato.adversaries.locating.signature_register import kinds_of_rows, listed
 from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Ints, distinct, offsets_of, rows_of
-from sfumato.release.linked import LinkedPlacement
-from sfumato.release.made import Placement
+from sfumato.release.linked import LinkedPlacement, published_rows
 from sfumato.release.release import Release
 from sfumato.release.signatures import Signatures
 from sfumato.table import Table
 
 MOST_WORLDS = 1_000_000  # that are told one by one, of all people
-_UNKNOWN = "{0}: which of its rows are one pseudonym's is not known"
 SOME_KNOWN = (
     "who knows some of somebody's linked rows faces several signatures in each release, and may "
     "look for her where she is not: not worked out; {0} it with knows = 'all'"
@@ -88,25 +86,14 @@ class SignedPatterns:
             )
         if by_row.groups_for(attribute).beside.altered_by_chance:
             raise InputError(f"{release.label}: {attribute!r}: {ALTERED}")
-        several, source, placement = by_row.several, by_row.counted_from, release.placement
-        linked = placement.linked if isinstance(placement, LinkedPlacement) else None
-        if several is None or several.person is None or several.group is None:
-            raise InputError(_UNKNOWN.format(release.label))
-        if not isinstance(source, Placement):
-            raise InputError(_UNKNOWN.format(release.label))
-        places = np.arange(len(source.groups)) if linked is None else linked.published
-        if not np.array_equal(source.groups[places], several.group):
-            raise InputError(_UNKNOWN.format(release.label))
+        published = published_rows(release)
         kinds, sets = len(described.rows), described.sets
         pairs = distinct(rows_of(sets.offsets) * kinds + sets.members)  # its groups, in order
-        signature, kind = np.divmod(pairs[source.groups[places]], kinds)
-        counts = source.counts
-        names = [known.name for known in counts.sensitive]
-        place = names.index(attribute)
-        labels = counts.sensitive[place].domain.labels
-        values = counts.values[place][source.tuples[places]]
+        signature, kind = np.divmod(pairs[published.group], kinds)
+        place = [domain.name for domain in published.domains].index(attribute)
+        labels, values = published.domains[place].labels, published.values[place]
         rows = list(zip(kind.tolist(), (labels[code] for code in values.tolist()), strict=True))
-        ends = offsets_of(np.bincount(several.person)).tolist()
+        ends = offsets_of(np.bincount(published.pseudonym)).tolist()
         patterns = [Counter[SignedRows]() for _ in range(len(sets))]
         of_pseudonym = signature[ends[:-1]]
         for at, (low, high) in zip(of_pseudonym.tolist(), pairwise(ends), strict=True):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.leakage.observer import Observer
 from sfumato.anonymizers.base import Anonymizer
-from sfumato.anonymizers.linked import LONGEST, cut
+from sfumato.anonymizers.pieces import LONGEST, cut
 
 visits = st.lists(
     st.lists(
@@ -209,7 +209,7 @@ def test_a_node_of_linked_rows_keeps_to_limits_and_names() -> None:
     with pytest.raises(sf.InputError, match="levels 0 to 3"):
         sf.generalize(table, {"age": 9})
     with pytest.raises(sf.PolicyError, match="one description of each person"):
-        sf.generalize(table, {"age": 1}, [sf.DeltaPresence(0, 0.5, population="weights")])
+        sf.generalize(table, {"age": 1}, [sf.KAnonymity(2, columns=["age"])])
 
 
 def test_linked_rows_that_came_out_one_each_are_judged_alike_when_read_back(tmp_path: Path) -> None:

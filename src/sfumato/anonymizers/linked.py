@@ -6,17 +6,14 @@ of each length, and every row publishes what its place in the group does: signat
 equal by construction. The lattice generalizes a column alike in all rows; whoever's signature is
 still shared by too few is left out, up to the limit of the policy.
 
-Lengths that too few people have are cut: a person's rows become two or more pseudonyms of lengths
-that enough people have, each length once for a person, so that no group holds two pieces of one
-person and k counts people. Rows that are left over are not published. What is published is judged
-once more as anybody reads it.
+Lengths that too few people have are cut (`pieces.py`). What is published is judged once more as
+anybody reads it.
 
 Stands apart: it runs other anonymizers on records made of several rows.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -30,10 +27,12 @@ from sfumato.anonymizers.base import Anonymizer, Task, refused
 from sfumato.anonymizers.best import Best
 from sfumato.anonymizers.lattice.lattice import Lattice, LatticeFindings
 from sfumato.anonymizers.mondrian.mondrian import Mondrian, MondrianFindings
+from sfumato.anonymizers.pieces import Pieces
 from sfumato.counts.counts import Attribute, Counts
 from sfumato.criteria.base import Criterion, GroupCriterion, by_signatures, groups_about, judge
 from sfumato.criteria.k_anonymity import KAnonymity, KMap
 from sfumato.criteria.of_lists import OfLists
+from sfumato.criteria.presence import DeltaPresence
 from sfumato.errors import NoSafeRelease, PolicyError
 from sfumato.numbers import Bools, Codes, Ints
 from sfumato.progress import Ticker
@@ -48,7 +47,6 @@ from sfumato.schema.roles import Schema
 from sfumato.table import Table, levels_of
 from sfumato.utility.view import view_of
 
-LONGEST = 12  # rows of a pseudonym: beyond, hardly anything could be told of them all
 MOST_NODES = 20_000
 FEW_NODES = 500  # that are tried beside Mondrian where no anonymizer is named
 Given = TypeVar("Given")
@@ -72,7 +70,7 @@ def anonymize_linked(task: Task, maker: Anonymizer) -> Release:
 def generalize_linked(task: Task, node: tuple[int, ...]) -> Release:
     """The release of one lattice node, whose signatures are shared as the criteria ask."""
     task = _prepared(task)
-    return _released_at(task, Pieces.of(task), node)[0]
+    return _released_at(task, Pieces.of(task, whole=_whole(task)), node)[0]
 
 
 def _prepared(task: Task) -> Task:
@@ -83,7 +81,7 @@ def _prepared(task: Task) -> Task:
                 f"{criterion.name} needs one description of each person, and rows = 'linked' "
                 "publishes several; take it out of the policy, or publish rows = 'unlinked'"
             )
-        if isinstance(criterion, KMap):
+        if isinstance(criterion, KMap | DeltaPresence):
             reason = cannot_tell_signatures(as_it_stands(task.table), criterion.population)
             if reason:
                 raise PolicyError(f"{criterion.name}: {reason}")
@@ -93,6 +91,11 @@ def _prepared(task: Task) -> Task:
 def _judged_finished(task: Task) -> list[Criterion]:
     """What no search of wide records carries along: a register is of people's single rows."""
     return [c for c in task.criteria if c in task.at_end or c.population_table is not None]
+
+
+def _whole(task: Task) -> bool:
+    """Whether all rows of somebody must stand together: where it is asked who is in it."""
+    return any(isinstance(criterion, DeltaPresence) for criterion in task.criteria)
 
 
 def _better(task: Task) -> Release:
@@ -123,90 +126,6 @@ def _checked(release: Release, task: Task) -> Release:
         if not verdict.holds:
             raise refused(criterion, verdict)
     return release
-
-
-# -- cutting: pseudonyms of lengths that enough people have ------------------------------------
-
-
-def cut(
-    lengths: Ints, fewest: int, unfit: frozenset[int] = frozenset(), seed: int = 0
-) -> list[list[int]]:
-    """The lengths of the pieces that people's rows are cut into, no two of one person's alike.
-
-    From the longest down: whoever has that many rows left, or more, takes a piece of them where at
-    least `fewest` people do. `unfit` lengths are not used. What is left over is in no piece. Where
-    that would leave out somebody altogether, others are drawn to publish a single row as she does.
-    """
-    left = lengths.copy()
-    pieces: list[list[int]] = [[] for _ in lengths]
-    for length in range(min(int(left.max(initial=0)), LONGEST), 0, -1):
-        here = np.flatnonzero(left >= length)
-        if length not in unfit and len(here) >= fewest:
-            for person in here.tolist():
-                pieces[person].append(length)
-            left[here] -= length
-    _join_single_rows(pieces, fewest, np.random.default_rng(seed))
-    return pieces
-
-
-def _join_single_rows(pieces: list[list[int]], fewest: int, chance: np.random.Generator) -> None:
-    """Give whoever has no piece one of a single row, and enough others with her, if there are."""
-    alone = [person for person, own in enumerate(pieces) if not own]
-    missing = fewest - len(alone)
-    if not alone or missing <= 0:
-        return
-    used = Counter(length for own in pieces for length in own)
-    commonest, people = max(used.items(), key=lambda item: item[1], default=(0, 0))
-    if people < fewest + missing:
-        return
-    donors = [person for person, own in enumerate(pieces) if commonest in own]
-    for person in alone:
-        pieces[person] = [1]
-    for place in chance.permutation(len(donors))[:missing].tolist():
-        own = pieces[donors[place]]
-        own[own.index(commonest)] = 1
-
-
-@dataclass(frozen=True)
-class Pieces:
-    """`piece[i]` numbers the pseudonym of row i, whatever is left over besides; `length` of each.
-
-    Left-over rows are pieces of length 0.
-    """
-
-    piece: Ints
-    length: Ints
-
-    @classmethod
-    def of(cls, task: Task, unfit: frozenset[int] = frozenset()) -> Pieces:
-        """Somebody's rows, which are in order, become pieces one after another.
-
-        An error where more people are left out than the policy allows.
-        """
-        rows = np.bincount(rows_of(task.table).person)
-        fewest = max([1, *(criterion.fewest_people for criterion in task.criteria)])
-        pieces = cut(rows, fewest, unfit, task.seed)
-        out = sum(not own for own in pieces)
-        if out > task.suppression * len(pieces):
-            raise NoSafeRelease(
-                f"{out:,} of {len(pieces):,} people have numbers of rows that fewer than "
-                f"{fewest:,} people share, also if others' rows are cut; allow suppression, or ask "
-                "for fewer"
-            )
-        lengths, sizes = [], []
-        for own, total in zip(pieces, rows.tolist(), strict=True):
-            over = total - sum(own)
-            lengths += [*own, *([0] if over else [])]
-            sizes += [*own, *([over] if over else [])]
-        piece = np.repeat(np.arange(len(sizes)), sizes)
-        return cls(piece.astype(np.int64), np.array(lengths, dtype=np.int64))
-
-    @property
-    def pseudonym(self) -> Ints:
-        """Of each row, -1 where it is left over."""
-        kept = self.length > 0
-        number = np.where(kept, np.cumsum(kept) - 1, -1)
-        return number[self.piece]
 
 
 # -- Mondrian: people with equally many rows have wide records ---------------------------------
@@ -312,7 +231,8 @@ def _by_mondrian(task: Task, maker: Mondrian) -> Release:
     while True:
         asked = (*carried, KAnonymity(least))
         release = _checked(
-            _partitioned(replace(task, criteria=asked), maker), replace(task, criteria=carried)
+            _partitioned(replace(task, criteria=asked), maker, whole=_whole(task)),
+            replace(task, criteria=carried),
         )
         if not finished or 2 * least > rows_of(task.table).people:
             return _checked(release, task)
@@ -322,10 +242,10 @@ def _by_mondrian(task: Task, maker: Mondrian) -> Release:
             least *= 2
 
 
-def _partitioned(task: Task, maker: Mondrian) -> Release:
+def _partitioned(task: Task, maker: Mondrian, *, whole: bool) -> Release:
     unfit: frozenset[int] = frozenset()
     while True:
-        pieces = Pieces.of(task, unfit)
+        pieces = Pieces.of(task, unfit, whole=whole)
         lengths = [int(length) for length in np.unique(pieces.length) if length]
         wide: dict[int, Release] = {}
         for length in reversed(lengths):
@@ -384,7 +304,7 @@ def _by_lattice(task: Task) -> Release:
             f"the lattice has {many:,} nodes, and linked rows are searched up to "
             f"{MOST_NODES:,}; use mondrian, or fewer levels"
         )
-    pieces = Pieces.of(task)
+    pieces = Pieces.of(task, whole=_whole(task))
     best: tuple[float, Release] | None = None
     missed: NoSafeRelease | None = None
     safe_above: list[tuple[int, ...]] = []

@@ -8,6 +8,9 @@ not to be, and no register with people whom no group fits can keep that, whateve
 By the upper bound alone each group is judged by itself: a mixture of groups whose shares keep it
 keeps it, so it is merge closed. With a lower bound the people whom no group fits count too, and
 groups are judged together. Coarser nodes of a lattice keep both, as the paper shows.
+
+Where a pseudonym links rows it is judged of finished releases, by whole signatures, unless people's
+rows were cut.
 """
 
 from __future__ import annotations
@@ -20,7 +23,13 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.adversaries.base import Asked
-from sfumato.adversaries.linkage.presence import NAME, Presence, PresenceSeeker, presence
+from sfumato.adversaries.linkage.presence import (
+    NAME,
+    Presence,
+    PresenceSeeker,
+    presence,
+    presence_by_signatures,
+)
 from sfumato.adversaries.locating.people import (
     Population,
     PopulationPerGroup,
@@ -58,6 +67,7 @@ class DeltaPresence(GroupCriterion):
     upward_closed: ClassVar[bool] = False
     reads_values: ClassVar[bool] = False
     about_identity: ClassVar[bool] = True
+    of_rows: ClassVar[bool] = True
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("maximum", SHARES),)
 
     minimum: float
@@ -146,6 +156,8 @@ class DeltaPresence(GroupCriterion):
         return self._of_everybody(verdict, presence(groups, self.population))
 
     def of_release(self, release: Release, groups: Groups) -> Verdict:
+        if release.by_row is not None:
+            return self._of_signatures(release)
         known = register_groups(release, self.population)
         if known is None:
             return self._of_groups(release, groups)
@@ -157,6 +169,30 @@ class DeltaPresence(GroupCriterion):
             return verdict
         overlapping = overlaps_apart(release)
         asked = presence(groups, self.population, release.suppressed, overlapping=overlapping)
+        return self._with_everybody(verdict, asked, release, groups, overlapping=overlapping)
+
+    def _of_signatures(self, release: Release) -> Verdict:
+        """Of people whose rows a pseudonym links: groups are those of equal signatures."""
+        groups, asked = release.groups, presence_by_signatures(release, self.population)
+        if asked.reason:
+            return self.unjudged("cannot_judge", asked.reason, groups)
+        if asked.register is None:
+            return super().verdict(groups)
+        groups = groups.with_beside(replace(groups.beside, register=asked.register))
+        overlapping = overlaps_apart(release)
+        verdict = super().verdict(groups)
+        return self._with_everybody(verdict, asked, release, groups, overlapping=overlapping)
+
+    def _with_everybody(
+        self,
+        verdict: Verdict,
+        asked: Presence,
+        release: Release,
+        groups: Groups,
+        *,
+        overlapping: bool,
+    ) -> Verdict:
+        """The verdict on groups, with what is so of everybody of a register."""
         if not overlapping:
             return self._of_everybody(verdict, asked, release.suppressed)
         status = "violated" if asked.highest > self.maximum * (1 + 1e-12) else "holds"

@@ -36,7 +36,13 @@ from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import REGIONS_OF, BucketIds, Buckets, Description, Regions
 from sfumato.release.groups import Groups
 from sfumato.release.guarantee import Guarantee
-from sfumato.release.linked import LinkedRows, linked_release, pseudonym_column, published_rows
+from sfumato.release.linked import (
+    LinkedRows,
+    cuts_people,
+    linked_release,
+    pseudonym_column,
+    published_rows,
+)
 from sfumato.release.made import ReadFrom
 from sfumato.release.release import Release
 from sfumato.release.sparse import Lists
@@ -272,6 +278,7 @@ def _linked_rows(release: Release) -> tuple[dict[str, Any], dict[str, Any]]:
         "columns": columns,
         "attributes": attributes,
         "several": release.schema.several,
+        "cut": cuts_people(release),
     }
     return arrays, head
 
@@ -309,7 +316,7 @@ def _read_linked(
         release,
         suppressed=head["suppressed"],
         by_row=replace(by_row, made=replace(by_row.made, perturbed=perturbed)),
-        made=replace(release.made, file=file, perturbed=perturbed),
+        made=replace(release.made, file=file, perturbed=perturbed, cut=head["cut"]),
     )
 
 

@@ -96,19 +96,22 @@ class LinkedRows:
         """What a manifest tells: what of people's rows is not published, or not together."""
         person, published = self.rows.person, self.published
         pieces = np.unique(np.vstack([person[published], self.published_pseudonym]), axis=1)[0]
+        left_out = np.unique(person[self.pseudonym < 0])
         return {
             "rows": len(published),
             "rows_not_published": len(person) - len(published),
             "people_of_several_pseudonyms": int((np.bincount(pieces) > 1).sum()),
+            "people_published_in_part": int(np.isin(left_out, pieces).sum()),
         }
 
     @property
     def some_cut(self) -> bool:
         """Whether anybody's rows stand under several pseudonyms, or are published in part."""
-        person = self.rows.person
-        published_people = np.unique(person[self.published])
-        whole = not (self.pseudonym[np.isin(person, published_people)] < 0).any()
-        return not whole or self.public()["people_of_several_pseudonyms"] > 0
+        figures = self.public()
+        return (figures["people_of_several_pseudonyms"], figures["people_published_in_part"]) != (
+            0,
+            0,
+        )
 
     def notes(self) -> tuple[str, ...]:
         """What the owner must know of rows that are not published as they stand."""
@@ -266,6 +269,13 @@ def published_rows(release: Release) -> PublishedRows:
         tuple(attribute.domain for attribute in counts.sensitive),
         counts.values[:, source.tuples[places]],
     )
+
+
+def cuts_people(release: Release) -> bool:
+    """Whether a pseudonym may show some rows of somebody and not all of hers."""
+    if isinstance(release.placement, LinkedPlacement):
+        return release.placement.linked.some_cut
+    return isinstance(release.made, ReadFrom) and release.made.cut
 
 
 CUT_KNOWS = (

@@ -397,7 +397,8 @@ class ReadFrom:
     `files`: all that were read. `stray`: what is published besides. `domains`: what
     quasi-identifiers may be, where its owner kept that and the schema does not say. `perturbed`:
     what it says was done to columns. `linked_table`: where a pseudonym links rows, the table it was
-    made of, where its owner gave that.
+    made of, where its owner gave that; `cut`: some people's rows may be left out in part there, or
+    stand under several pseudonyms.
     """
 
     counted_from: Placement | None = None
@@ -411,6 +412,7 @@ class ReadFrom:
     files: tuple[FileStamp, ...] = ()
     households: PlacedMembers | None = None
     linked_table: Table | None = None
+    cut: bool = False
 
     def inside(self, total: int) -> Inside | None:
         return self.people

@@ -60,7 +60,9 @@ class PublishedColumn:
 class Manifest:
     """What a manifest tells, as far as it is used.
 
-    Where a pseudonym links rows: `hidden_rows` are not published, `cut_people` have several.
+    Where a pseudonym links rows: `hidden_rows` are not published, `cut_people` have several, and of
+    `people_in_part` some rows are published and some are not; None where an earlier version did not
+    say so.
     """
 
     path: Path
@@ -76,7 +78,14 @@ class Manifest:
     knows: int | Literal["all"] = "all"
     hidden_rows: int = 0
     cut_people: int = 0
+    people_in_part: int | None = 0
     documents: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def may_cut(self) -> bool:
+        """Whether a pseudonym may show some rows of somebody and not all of hers."""
+        in_part = self.hidden_rows if self.people_in_part is None else self.people_in_part
+        return self.cut_people > 0 or in_part > 0
 
     def of_role(self, role: str) -> list[str]:
         """The columns of a role."""
@@ -145,6 +154,7 @@ def load_manifest(path: Path) -> Manifest:
         _broken(path, f"a {scheme} release counted by {counted} cannot show people's several rows")
     hidden_rows: Any = 0
     cut: Any = 0
+    in_part: Any = 0
     if any(column.role == PSEUDONYM for column in columns) != (rows == "linked"):
         _broken(path, "rows are linked if there are pseudonyms, and only then")
     if rows == "linked":
@@ -153,7 +163,9 @@ def load_manifest(path: Path) -> Manifest:
         hidden_rows, cut = (
             figures.get(key) for key in ("rows_not_published", "people_of_several_pseudonyms")
         )
-        if not _is_count(hidden_rows) or not _is_count(cut):
+        in_part = figures.get("people_published_in_part")
+        known = in_part is None or _is_count(in_part)
+        if not (known and _is_count(hidden_rows) and _is_count(cut)):
             _broken(path, "it does not tell how many rows are not published, or not together")
     return Manifest(
         path,
@@ -169,6 +181,7 @@ def load_manifest(path: Path) -> Manifest:
         knows,
         hidden_rows,
         cut,
+        in_part,
         documents,
     )
 

@@ -10,6 +10,13 @@ Where regions overlap somebody may be in any of the groups she fits. A row of on
 chance of at most 1 / max(f, those who fit no other group) (`locating/people.py`), so she is there
 with at most the sum of f times that over her groups: an upper bound.
 
+Where a pseudonym links rows, a group is those of equal signatures, and somebody fits one if all of
+her rows can be published as its rows: she who holds the register knows all of everybody's. That is
+so where a release shows all rows of whoever is in it. One that cuts people's rows into several
+pseudonyms, or leaves some out, tells of how many: a person of the register with enough rows for it
+may be the only one, and is then known to be there, however many others have just the rows of one
+of her pseudonyms. So nothing is said of such a release.
+
 People who were suppressed are in the table and in no group, and how many they are is published.
 They are taken to be some of those who fit no group, as they are where whole groups are suppressed:
 each of those is among them with the chance (suppressed people) / (those who fit no group). Where
@@ -19,7 +26,8 @@ at most the chance (suppressed people) / (people of the register who are not pub
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -33,10 +41,15 @@ from sfumato.adversaries.locating.people import (
     register_groups,
     unknown_population,
 )
-from sfumato.adversaries.locating.signature_register import overlaps_apart
-from sfumato.numbers import Codes, Floats
+from sfumato.adversaries.locating.signature_register import (
+    cannot_tell_signatures,
+    fitting_people,
+    overlaps_apart,
+)
+from sfumato.numbers import Codes, Floats, Ints
 from sfumato.release.beside import CountedRegister, Headcount
 from sfumato.release.groups import Groups
+from sfumato.release.linked import cuts_people
 from sfumato.release.release import Release
 from sfumato.table import Table
 
@@ -59,6 +72,8 @@ class PresenceSeeker:
         return NAME
 
     def attack(self, release: Release, groups: Groups | None = None) -> Presence:
+        if release.by_row is not None:
+            return presence_by_signatures(release, self.population)
         asked = release.indistinguishable if groups is None else groups
         if release.regions.noisy:
             return Presence(reason="counts are noisy; the release carries its own guarantee")
@@ -82,7 +97,8 @@ class Presence:
 
     `before`: of anybody, before it is seen. `outside` people of the register fit no group, and are
     in the table with the chance `suppressed`; 0 and 0 where only weights are known. `at_most`: the
-    highest chance is an upper bound. `per_group` (private) is that of who fits each group.
+    highest chance is an upper bound. `per_group` (private) is that of who fits each group;
+    `register`: of a release whose rows a pseudonym links, who of a register fits each signature.
     """
 
     people: float = 0
@@ -95,6 +111,7 @@ class Presence:
     moved: Headcount = field(default_factory=lambda: Headcount(0))
     reason: str = ""
     per_group: Floats = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+    register: CountedRegister | None = field(default=None, repr=False, compare=False)
 
     def threats(self) -> list[Threat]:
         if self.reason:
@@ -142,10 +159,63 @@ def presence(
     index = RegionIndex.of(groups.regions, register.domains)
     chance = np.zeros(index.places)
     np.maximum.at(chance, index.place, per_group)
-    people, inside = register.people, 0
-    for codes, n in register.parts():
-        inside += int(n[_beliefs(index, codes, chance) >= 0].sum())
-    outside = people - inside
+
+    def kinds() -> Iterator[KindsOfPeople]:
+        for codes, n in register.parts():
+            yield _beliefs(index, codes, chance), n
+
+    return _of_register(own, per_group, register.people, kinds, suppressed, overlapping=overlapping)
+
+
+CUT = (
+    "some people's rows may stand under several pseudonyms there or be left out in part, and how "
+    "many these are is published: whoever of the population has more rows than a pseudonym may be "
+    "known by that to be in it; publish without numbers of rows that too few people share"
+)
+KindsOfPeople = tuple[Floats, Ints]  # chances of the groups they fit, -1 without any; how many
+
+
+def presence_by_signatures(release: Release, population: Population) -> Presence:
+    """How likely it is of people with several rows, which a pseudonym links."""
+    groups, overlapping = release.groups, overlaps_apart(release)
+    if not len(groups):
+        return Presence(reason="there is no group")
+    if reason := cannot_tell_signatures(release, population):
+        return Presence(reason=reason)
+    if cuts_people(release):
+        return Presence(reason=CUT)
+    if not isinstance(population, Table):
+        if reason := unknown_population(population, groups):
+            return Presence(reason=reason)
+        return presence(groups, population, release.suppressed)
+    fitting = fitting_people(release, population)
+    if isinstance(fitting, str):
+        return Presence(reason=fitting)
+    own, counted = groups.own_people, fitting.counted()
+    behind = PopulationPerGroup.of(counted.people, own, alone=overlapping)
+    per_group = np.minimum(own / behind.people, 1.0)
+
+    def kinds() -> Iterator[KindsOfPeople]:
+        yield fitting.summed(per_group), fitting.people
+
+    asked = _of_register(
+        own, per_group, counted.everybody, kinds, release.suppressed, overlapping=overlapping
+    )
+    return replace(asked, register=counted)
+
+
+def _of_register(
+    own: Ints,
+    per_group: Floats,
+    people: int,
+    kinds: Callable[[], Iterator[KindsOfPeople]],
+    suppressed: int,
+    *,
+    overlapping: bool,
+) -> Presence:
+    """The same by the chances of groups of so many, of whom `own` are published."""
+    in_table = int(own.sum()) + suppressed
+    outside = people - sum(int(n[belief >= 0].sum()) for belief, n in kinds())
     # Any of the others may be suppressed where groups overlap, whether she fits one or not.
     others = people - int(own.sum())
     any_of_them = (min(suppressed / others, 1.0) if others > 0 else 1.0) if suppressed else 0.0
@@ -153,8 +223,7 @@ def presence(
     before = min(in_table / people, 1.0)
     # A register that lacks people of a group cannot hide them: they are there for sure.
     highest, lowest, shifted = float(per_group.max()), 1.0, 0
-    for codes, n in register.parts():
-        belief = _beliefs(index, codes, chance)
+    for belief, n in kinds():
         fits, belief = belief >= 0, np.minimum(belief, 1.0)
         if overlapping:
             belief += (1 - belief) * any_of_them

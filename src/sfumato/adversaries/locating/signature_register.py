@@ -15,7 +15,7 @@ Stands apart from `people.py`: whole people are matched with whole signatures, n
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -28,7 +28,7 @@ from sfumato.adversaries.locating.people import Population, RegionIndex, places_
 from sfumato.counts.counts import Sets, rank_rows
 from sfumato.counts.rows import PersonRows
 from sfumato.counts.value_sets import code_sets
-from sfumato.numbers import Ints, offsets_of
+from sfumato.numbers import Floats, Ints, offsets_of, rows_of, sums_by
 from sfumato.release.beside import CountedRegister
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
@@ -91,11 +91,46 @@ def count_register(release: Release, population: Population | None) -> CountedPe
     counted = register.containing(known) if known and described.rows.disjoint() else None
     other = known is not None and counted is None
     if counted is None:
-        groups, counted = release.groups, register.fitting()
+        fitting = register.fitting()
+        groups, counted = release.groups, None if fitting is None else fitting.counted()
     if counted is None:
         return CountedPeople(reason=_TOO_MANY.format(population.source.label))
     with_register = groups.with_beside(replace(groups.beside, register=counted))
     return CountedPeople(with_register, other=other)
+
+
+@dataclass(frozen=True)
+class SignatureFits:
+    """People of a register by the signatures they fit: `people[i]` fit those of `sets[i]`."""
+
+    people: Ints
+    sets: Sets
+    signatures: int
+
+    def counted(self) -> CountedRegister:
+        """Who fits each signature and no other."""
+        many = np.diff(self.sets.offsets)
+        alone = np.flatnonzero(many == 1)
+        own = self.sets.members[self.sets.offsets[alone]]
+        total = sums_by(own, self.people[alone], self.signatures)
+        return CountedRegister(total, int(self.people.sum()), int(self.people[many == 0].sum()))
+
+    def summed(self, chance: Floats) -> Floats:
+        """The chances of the signatures that each of `people` fits, added up; -1 without any."""
+        total = np.zeros(len(self.people))
+        np.add.at(total, rows_of(self.sets.offsets), chance[self.sets.members])
+        total[np.diff(self.sets.offsets) == 0] = -1.0
+        return total
+
+
+def fitting_people(release: Release, population: Table) -> SignatureFits | str:
+    """Who of a register fits which signatures of a release by all rows, or why that is unknown."""
+    described = release.regions
+    assert isinstance(described, Signatures)
+    if reason := cannot_tell_signatures(release, population):
+        return reason
+    fitting = _PeopleOfRegister.of(described, population).fitting()
+    return _TOO_MANY.format(population.source.label) if fitting is None else fitting
 
 
 def people_behind_rows(
@@ -150,28 +185,27 @@ class _PeopleOfRegister:
     def options(self) -> list[tuple[int, ...]]:
         return listed(self.kinds)
 
-    def fitting(self) -> CountedRegister | None:
-        """Who fits each signature and no other; None where that takes too long."""
+    def fitting(self) -> SignatureFits | None:
+        """Who fits which signatures; None where that takes too long."""
         signatures = listed(self.described.sets)
         reached = _Reached.of(signatures, self.options)
         number = {rows: at for at, rows in enumerate(signatures)}
-        total = np.zeros(len(signatures), dtype=np.int64)
-        outside = compared = 0
-        for kinds, people in self._everybody():
+        compared = 0
+        fitted: list[list[int]] = []
+        for kinds in listed(self.sets):
             options = [self.options[kind] for kind in kinds]
             if all(len(own) == 1 for own in options):
                 at = number.get(tuple(sorted(own[0] for own in options)))
-                fitting = [] if at is None else [at]
+                fitted.append([] if at is None else [at])
             else:
                 candidates = reached.by(kinds)
                 compared += len(candidates)
                 if compared > MOST_COMPARED:
                     return None
-                fitting = [at for at in candidates if _matched(options, signatures[at])]
-            if len(fitting) == 1:
-                total[fitting[0]] += people
-            outside += 0 if fitting else people
-        return CountedRegister(total, int(self.people.sum()), outside)
+                fitted.append([at for at in candidates if _matched(options, signatures[at])])
+        members = np.array([at for own in fitted for at in own], dtype=np.int32)
+        sets = Sets(offsets_of([len(own) for own in fitted]), members)
+        return SignatureFits(self.people, sets, len(signatures))
 
     def containing(self, known: KnownRows) -> CountedRegister | None:
         """Whose rows contain each of what may be known; None where that takes too long.
@@ -180,9 +214,10 @@ class _PeopleOfRegister:
         """
         parts = listed(known.parts)
         number, sizes = {rows: at for at, rows in enumerate(parts)}, {len(rows) for rows in parts}
+        everybody = zip(listed(self.sets), self.people.tolist(), strict=True)
         published = [
             (sorted(own[0] for kind in kinds if (own := self.options[kind])), people)
-            for kinds, people in self._everybody()
+            for kinds, people in everybody
         ]
         if sum(comb(len(rows), size) for rows, _ in published for size in sizes) > MOST_SUBSETS:
             return None
@@ -194,9 +229,6 @@ class _PeopleOfRegister:
             total[at] += people
             outside += 0 if at else people
         return CountedRegister(total, int(self.people.sum()), outside)
-
-    def _everybody(self) -> Iterator[tuple[tuple[int, ...], int]]:
-        return zip(listed(self.sets), self.people.tolist(), strict=True)
 
 
 def kinds_of_rows(

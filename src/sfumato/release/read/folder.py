@@ -249,6 +249,7 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
             files=() if stamp is None else (stamp,),
             domains=_domains(public.parent / "private" / DOMAINS, release.regions.columns),
             perturbed=perturbed,
+            cut=manifest.may_cut,
         ),
     )
 

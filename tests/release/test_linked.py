@@ -99,7 +99,7 @@ def test_an_intersection_attack_asks_whose_each_row_is() -> None:
         sf.intersection_attack([release, release], people)
 
 
-@pytest.mark.parametrize("role", ["keep", "protect"])
+@pytest.mark.parametrize("role", ["keep"])
 def test_roles_that_linked_rows_do_not_have(role: str) -> None:
     frame = pd.DataFrame({"who": [1, 1], "ward": ["x", "y"], "ill": ["A", "B"], "more": [1, 1]})
     given = {role: ["more"] if role == "keep" else "more"}

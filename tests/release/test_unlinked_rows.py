@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
@@ -327,72 +326,3 @@ def test_people_of_whom_nothing_is_told_are_counted_once(tmp_path: Path) -> None
     release.save(tmp_path / "out")
     read = sf.read_release(tmp_path / "out", schema())
     assert any(note.startswith("60 people are published with every") for note in read.notes)
-
-
-WISHES = {"some": [["flu"], {"not": ["HIV"]}], "all": [["flu"], ["gout"], ["HIV"]], "none": []}
-
-
-BY_WISH = sf.EpsilonPrivacy(
-    1.5, sf.RealisticAdversary(stubbornness=10), predicates={"protect": WISHES}
-)
-
-
-def needed(table: pd.DataFrame, release: sf.Release) -> list[float]:
-    """What each group needs that has anybody who protects anything: her predicates, of it alone."""
-    groups, regions = release.groups, release.regions.require_regions()
-    measured = []
-    for group in range(len(groups)):
-        age, ward = (
-            parts[codes[group]] for parts, codes in zip(regions.parts, regions.codes, strict=True)
-        )
-        inside = table["age"].map(age.contains) & table["ward"].map(ward.contains)
-        wishes = sorted(set(table["wish"][inside]))
-        if predicates := [wish for label in wishes for wish in WISHES[label]]:
-            plain = replace(BY_WISH, predicates=predicates)
-            measured.append(plain.verdict(groups.take(np.array([group]))).measured)
-    return measured
-
-
-@given(rows_of_few, st.lists(st.sampled_from(list(WISHES)), min_size=6, max_size=6))
-def test_what_the_owner_of_any_row_of_a_group_protects_is_asked_of_it(rows, wishes) -> None:
-    table = frame(rows)
-    table["wish"] = [wishes["abcdef".index(who)] for who in table["id"]]
-    known = schema(protect="wish", domains={"ill": ["flu", "gout", "HIV"]})
-    release = table_as_published(sf.read(table, known))
-    verdict, measured = judge(BY_WISH, release), needed(table, release)
-    assert verdict.status == ("holds" if max(measured, default=1) <= 1.5 else "violated")
-    if measured:
-        assert verdict.measured == pytest.approx(max(measured))
-    else:
-        assert verdict.measured == pytest.approx(1)
-
-
-@pytest.mark.parametrize("maker", [sf.Lattice(), sf.Mondrian()])
-def test_releases_keep_what_people_protect_and_private_tells_it(maker, tmp_path: Path) -> None:
-    table = admissions(people=40)
-    number = table["id"].str[1:].astype(int)
-    table["wish"] = np.where(number % 4 == 0, "some", "none")
-    policy = sf.Policy([BY_WISH], anonymizer=maker)
-    release = sf.anonymize(sf.read(table, schema(protect="wish")), policy, seed=1)
-    verdict = judge(BY_WISH, release)
-    assert verdict.holds
-    assert verdict.measured == pytest.approx(max(needed(table, release)))
-    release.save(tmp_path / "out")
-    for file in (tmp_path / "out" / "public").iterdir():
-        assert not any(label in file.read_text() for label in ("some", "none")), file.name
-    read = sf.read_release(tmp_path / "out", schema(protect="wish"))
-    again = judge(BY_WISH, read)
-    assert (again.status, again.measured) == ("holds", pytest.approx(verdict.measured))
-    shutil.rmtree(tmp_path / "out" / "private")
-    public = sf.read_release(tmp_path / "out", schema(protect="wish"))
-    assert not judge(BY_WISH, public).holds
-
-
-def test_whose_rows_protect_different_things_is_refused() -> None:
-    table = admissions(people=20)
-    table["wish"] = ["some", *["none"] * (len(table) - 1)]
-    table.loc[1:, "id"] = ["p000", *table["id"][2:]]
-    table.loc[0, "id"] = "p000"
-    with pytest.raises(sf.InputError, match="1 people have rows of several labels; what") as error:
-        sf.read(table, schema(protect="wish"))
-    assert "p000" not in str(error.value)

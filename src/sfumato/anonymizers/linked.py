@@ -170,6 +170,7 @@ def wide_table(table: Table, pieces: Pieces, length: int) -> Table:
         np.vstack([lists.values, *(rows.values[:, at[:, j]] for j in places)]),
         lists.n,
         weights=None if rows.weights is None else rows.weights[rows.person[at[:, 0]]],
+        protect=rows.protected_by(rows.person[at[:, 0]]),
         by_row=tuple(whole.by_value(a) for _ in places for a in range(len(rows.sensitive))),
     )
     wide = _wide_schema(schema, length)

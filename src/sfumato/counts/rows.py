@@ -15,10 +15,11 @@ from sfumato.counts.columns import (
     check_people,
     domain_of,
     has_lists,
+    keys,
     weight_of,
 )
 from sfumato.counts.counts import Attribute, Counts, SeveralTuples, TableCounts, rank_rows
-from sfumato.counts.scan import join_codes, scan
+from sfumato.counts.scan import join_codes, same_on_all_rows, scan
 from sfumato.counts.stored import bytes_for
 from sfumato.counts.value_sets import code_sets
 from sfumato.engines.base import Engine, Source, named, select
@@ -33,7 +34,7 @@ class PersonRows:
     """Row i is that of `person[i]`, who are 0, 1, 2, ... in order; nobody's name is in it.
 
     `codes` has one row per quasi-identifier, `values` one per sensitive attribute; `weights` are
-    survey weights, one a person.
+    survey weights and `protect` the codes of what is protected, one a person.
     """
 
     quasi: tuple[Domain, ...]
@@ -42,6 +43,7 @@ class PersonRows:
     codes: Codes
     values: Codes
     weights: Floats | None = None
+    protect: tuple[Domain, Codes] | None = None
 
     def __len__(self) -> int:
         return len(self.person)
@@ -53,7 +55,12 @@ class PersonRows:
     def row_counts(self) -> Counts:
         """Every row as if it were somebody."""
         people = np.ones(len(self), dtype=np.int64)
-        return Counts(self.quasi, self.sensitive, self.codes, self.values, people)
+        protect = self.protected_by(self.person)
+        return Counts(self.quasi, self.sensitive, self.codes, self.values, people, protect=protect)
+
+    def protected_by(self, people: Ints) -> tuple[Domain, Codes] | None:
+        """What each of some people protects."""
+        return None if self.protect is None else (self.protect[0], self.protect[1][people])
 
     def counts(self, *, repeated: bool) -> Counts:
         """People by their quasi-identifiers, in each of several; rows with equal ones are gathered.
@@ -93,7 +100,7 @@ class PersonRows:
 
 def refuse_roles(schema: Schema) -> None:
     """Roles that have no meaning yet where rows are linked."""
-    for role in ("keep", "protect", "count"):
+    for role in ("keep", "count"):
         if getattr(schema, role):
             raise SchemaError(
                 f"{role} and rows = 'linked' do not go together: a pseudonym links "
@@ -131,7 +138,7 @@ def person_rows(
         )
     brought: list[str] = []
     columns, joins, where = join_codes(engine, source, schema, brought, coding, large=False)
-    names = {name: f"c{place}" for place, name in enumerate(schema.judged)}
+    names = {name: f"c{place}" for place, name in enumerate(keys(schema))}
     person = source.column(str(schema.person))
     listed = [named(f"DENSE_RANK() OVER (ORDER BY {person})", "person")]
     listed += [named(where[name], called) for name, called in names.items()]
@@ -147,9 +154,15 @@ def person_rows(
         return np.vstack(cells) if cells else np.zeros((0, rows.num_rows), dtype=np.int32)
 
     owner = rows.column("person").to_numpy().astype(np.int64) - 1
-    weights = None
+    weights, protect = None, None
     if schema.weight is not None:
         weights = _weights(owner, rows.column("w").to_numpy().astype(np.float64), schema.weight)
+    if schema.protect is not None:
+        (labels,) = stack((schema.protect,))
+        subject = f"protect column {schema.protect!r}"
+        remedy = "labels; what is protected is a person's"
+        of_person = same_on_all_rows(owner, labels, int(owner[-1]) + 1, subject, remedy)
+        protect = columns[schema.protect].domain, of_person
     quasi, sensitive = tuple(schema.quasi), tuple(schema.sensitive)
     return PersonRows(
         tuple(columns[name].domain for name in quasi),
@@ -158,6 +171,7 @@ def person_rows(
         stack(quasi),
         stack(sensitive),
         weights,
+        protect,
     )
 
 

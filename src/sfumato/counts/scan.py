@@ -147,7 +147,9 @@ def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Codi
     if schema.weight is not None:
         weights = rows.column("w").to_numpy()
         remedy = "weights; a survey weight is a person's"
-        weights = _one_each(owner, weights, people, f"weight column {schema.weight!r}", remedy)
+        weights = same_on_all_rows(
+            owner, weights, people, f"weight column {schema.weight!r}", remedy
+        )
     if packed and spaces[0] * people < 1 << NUMBER_BITS:
         tuple_of, first = numbers[0], None
     else:
@@ -166,7 +168,7 @@ def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Codi
         protect = columns[judged].domain, codes[judged]
         labels = np.repeat(codes[judged], np.diff(begins, append=len(tuples)))
         remedy = "labels; what is protected is a person's"
-        _one_each(owner, labels, people, f"protect column {schema.protect!r}", remedy)
+        same_on_all_rows(owner, labels, people, f"protect column {schema.protect!r}", remedy)
     return Counts(
         quasi=tuple(column.domain for column in columns[:quasi]),
         sensitive=tuple(Attribute(column.domain) for column in columns[quasi:judged]),
@@ -180,7 +182,7 @@ def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Codi
     )
 
 
-def _one_each(
+def same_on_all_rows(
     owner: Ints, values: npt.NDArray[Any], people: int, column: str, remedy: str
 ) -> npt.NDArray[Any]:
     """What all rows of each person say, which must be the same."""

@@ -80,6 +80,7 @@ def _of_linked(table: Table, rows: PersonRows, people: int, chance: np.random.Ge
         codes=rows.codes[:, kept],
         values=rows.values[:, kept],
         weights=weights,
+        protect=rows.protected_by(drawn),
     )
     counts = some.counts(repeated=table.schema.several == "multiset")
     return replace(table, rows=some, counts=counts, households=members)

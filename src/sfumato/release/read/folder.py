@@ -124,18 +124,24 @@ def read_buckets(engine: Engine, manifest: Manifest, schema: Schema) -> Release:
 
 
 def with_owners(
-    manifest: Manifest, schema: Schema, protect: str | None
+    manifest: Manifest, schema: Schema, given: Schema | None
 ) -> tuple[Path | None, Schema]:
-    """The owner's copy of rows that are published one by one, and the schema that reads it.
+    """The owner's copy of several rows a person, and the schema that reads it.
 
-    `protect`: the column that tells what people protect, which the copy has.
-    None where there is no such copy, or it may not be read: then nobody knows whose rows they are.
+    `given`: the policy's, which names the column that tells what people protect; the copy has it.
+    None where there is no such copy, or it may not be read: then nobody knows what people protect,
+    nor whose the rows are that are published one by one.
     """
+    protect = None if given is None else given.protect
+    if manifest.rows == "gathered" or (manifest.rows == "linked" and protect is None):
+        return None, schema
     file = manifest.path.parent.parent / "private" / f"{OWNED_ROWS}{manifest.form.ending}"
     if manifest.path.parent.name != "public" or not file.is_file() or not os.access(file, os.R_OK):
         return None, schema
     _check_sums(manifest.path, file.parent)
-    known = replace(schema, person=OWNER, rows="unlinked", knows=manifest.knows, protect=protect)
+    known = replace(schema, protect=protect)
+    if manifest.rows == "unlinked":
+        known = replace(known, person=OWNER, rows="unlinked", knows=manifest.knows)
     return file, known
 
 
@@ -234,6 +240,8 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
     if os.access(homes, os.R_OK) and homes.is_file() and not release.shares_people:
         files = {name: digest(public / name) for name in manifest.files}
         made = replace(made, households=read_households(homes, release, files))
+    listed = {column.name for column in manifest.columns}  # the owner's copy of rows has more
+    made = replace(made, stray=made.stray.of_these(listed))
     return replace(
         release,
         counted_groups=by_attribute,

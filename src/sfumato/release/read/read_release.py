@@ -242,10 +242,10 @@ def _folder(
             release = nobody(published, file.name)
         else:
             one_each = one_row_each(manifest)
+            rows_with_owners, published = with_owners(manifest, published, schema)
+            data = rows_with_owners or data
             if manifest.rows == "unlinked":
-                protect = None if schema is None else schema.protect
-                rows_with_owners, published = with_owners(manifest, published, protect)
-                data, one_each = rows_with_owners or data, rows_with_owners is None
+                one_each = published.person is None
             release = _generalized(
                 engine, data, published, {}, wildcard=wildcard, one_each=one_each, in_folder=True
             )

@@ -6,6 +6,7 @@ in it, and columns of which nothing is known, are part of what is judged (`Stray
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from sfumato.counts.columns import values_in
@@ -34,6 +35,11 @@ class StrayColumns:
     identifiers: tuple[str, ...] = ()
     without_role: tuple[str, ...] = ()
     handed_out: HandedOut = field(default=HandedOut(()), repr=False, compare=False)
+
+    def of_these(self, columns: Collection[str]) -> StrayColumns:
+        """The same, of which no other columns are handed out."""
+        kept = tuple(column for column in self.handed_out.columns if column.name in columns)
+        return replace(self, handed_out=replace(self.handed_out, columns=kept))
 
     def __add__(self, other: StrayColumns) -> StrayColumns:
         return StrayColumns(

@@ -163,7 +163,7 @@ def write_folder(
                 published_report.save(private / f"report.{ending}")
         if evidence.records is not None:
             _write_records(evidence.records.to_arrow(), private, parquet=form.is_columnar)
-        if release.schema.rows == "unlinked":
+        if _keeps_rows(release.schema):
             write_rows(release, rows_with_owners(release, seed), private, form)
         write_households(release, private, manifest["files"], seed)
         if policy is not None:
@@ -175,6 +175,11 @@ def write_folder(
         there = [name for name in kept if (private / name).is_file()]
         _write(private / SUM, "\n".join(f"{digest(private / name)}  {name}" for name in there))
     return target
+
+
+def _keeps_rows(schema: Schema) -> bool:
+    """Whether the owner's copy of the rows tells more of people than the published ones."""
+    return schema.rows == "unlinked" or (schema.rows == "linked" and schema.protect is not None)
 
 
 def _write_records(records: pa.Table, private: Path, *, parquet: bool) -> None:

@@ -42,9 +42,10 @@ def rows_with_owners(release: Release, seed: int | None = None) -> pa.Table:
     """The published rows and a number of each one's person, for the owner's evidence.
 
     Survey weights, if they are published, are people's own there: a group's mean tells nobody's.
-    What people protect is there and nowhere else.
+    What people protect is there and nowhere else. Where a pseudonym links rows it says whose they
+    are, and there is no other number.
     """
-    if OWNER in (name for _, name in release.schema.roles()):
+    if release.by_row is None and OWNER in (name for _, name in release.schema.roles()):
         raise SchemaError(f"column {OWNER!r} has the name of the owners of rows; rename it")
     return tables_of(release, seed, owners=True)["data"]
 
@@ -66,7 +67,8 @@ def tables_of(
     made = made_to_publish(release)
     placement = made.placement
     if isinstance(placement, LinkedPlacement):
-        return {"data": _linked(release, placement.linked, made.seed if seed is None else seed)}
+        drawn = made.seed if seed is None else seed
+        return {"data": _linked(release, placement.linked, drawn, owners=owners)}
     if not isinstance(placement, Placement):
         with engine_tables(release, lists) as tables:
             return {name: rows.fetch() for name, rows in tables.items()}
@@ -118,8 +120,11 @@ def _weights(release: Release, groups: Ints) -> dict[str, pa.Array]:
     return {schema.weight: pa.array(mean_weights(release)[groups])}
 
 
-def _linked(release: Release, linked: LinkedRows, seed: int) -> pa.Table:
-    """Rows with pseudonyms: random numbers, which a new release draws anew, or keyed ones."""
+def _linked(release: Release, linked: LinkedRows, seed: int, *, owners: bool) -> pa.Table:
+    """Rows with pseudonyms: random numbers, which a new release draws anew, or keyed ones.
+
+    `owners`: with what people protect, which is not to be handed out.
+    """
     shuffle = np.random.default_rng(seed)
     places, pseudonym = linked.published, linked.published_pseudonym
     regions, rows = linked.regions.take(places), linked.rows
@@ -151,6 +156,10 @@ def _linked(release: Release, linked: LinkedRows, seed: int) -> pa.Table:
         columns[attribute.name] = shown_cells.take(pa.array(values[order]))
     signature_of = signatures_of(regions, pseudonym)[0]  # numbered as the release's groups are
     columns |= _weights(release, signature_of[pseudonym[order]].astype(np.int64))
+    protect = rows.protected_by(rows.person[places[order]]) if owners else None
+    if protect is not None:
+        labels = typed(protect[0].values, None)
+        columns[str(release.schema.protect)] = labels.take(pa.array(protect[1]))
     return pa.table(columns)
 
 

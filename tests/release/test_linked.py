@@ -99,15 +99,6 @@ def test_an_intersection_attack_asks_whose_each_row_is() -> None:
         sf.intersection_attack([release, release], people)
 
 
-@pytest.mark.parametrize("role", ["keep"])
-def test_roles_that_linked_rows_do_not_have(role: str) -> None:
-    frame = pd.DataFrame({"who": [1, 1], "ward": ["x", "y"], "ill": ["A", "B"], "more": [1, 1]})
-    given = {role: ["more"] if role == "keep" else "more"}
-    schema = sf.Schema(["ward"], "ill", person="who", rows="linked", **given)
-    with pytest.raises(sf.SchemaError, match=f"{role} and rows = 'linked' do not go together"):
-        sf.read(frame, schema)
-
-
 def test_too_many_sets_of_rows_are_judged_as_if_all_were_known() -> None:
     long = [(f"w{number}", "A") for number in range(30)]
     release = as_published([long, long, [*long[:29], ("other", "B")]], knows=15)

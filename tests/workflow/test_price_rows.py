@@ -14,11 +14,12 @@ import pytest
 import sfumato as sf
 from sfumato.counts.counts import Counts
 from sfumato.counts.households import Members
+from sfumato.release.write.publish import rows_with_owners
 from sfumato.report.price import OtherBound, PricedChange, WithoutColumn, WithoutCriterion
 from sfumato.table import Table
 from sfumato.utility import utility_named
 from sfumato.utility.view import view_of
-from sfumato.workflow.smaller_tables import sample_of
+from sfumato.workflow.smaller_tables import sample_of, without_column
 from tests.program import sfumato
 from tests.table.beyond_memory import beyond
 
@@ -171,6 +172,24 @@ def test_whose_rows_are_linked_is_drawn_with_all_of_them() -> None:
     price = sf.price(table, TWO, people=20, bounds=False)
     assert (price.people, price.everybody) == (20, 60)
     assert "a sample of 20 of 60 people" in price.brief().title
+
+
+def test_what_is_kept_and_protected_is_drawn_with_the_rows() -> None:
+    everybody = visits()
+    everybody = everybody.append_column("row", pa.array([f"r{at}" for at in range(len(everybody))]))
+    schema = replace(SCHEMA, keep=["row"], protect="home")
+    levels = dict.fromkeys(COLUMNS, 0)
+    for some in (
+        sample_of(sf.read(everybody, schema), 20, 1),
+        without_column(sf.read(everybody, schema), "age"),
+    ):
+        here = {name: levels[name] for name in some.schema.quasi}
+        published = rows_with_owners(sf.generalize(some, here)).to_pylist()
+        true = {row["row"]: row for row in everybody.to_pylist()}
+        assert len({row["row"] for row in published}) == len(published) == len(some.rows)
+        for row in published:
+            for name in ("month", "ill", "home"):
+                assert row[name] == true[row["row"]][name]
 
 
 @pytest.mark.parametrize("rows", ["linked", "unlinked"])

@@ -115,8 +115,7 @@ def _in_random_order(table: Table, seed: int) -> Table:
     rows = rows_of(table)
     chance = np.random.default_rng(seed).permutation(len(rows))
     order = np.lexsort((chance, *rows.codes[::-1], rows.person))
-    mixed = replace(rows, codes=rows.codes[:, order], values=rows.values[:, order])
-    return replace(table, rows=mixed)
+    return replace(table, rows=rows.in_order(order))
 
 
 def _checked(release: Release, task: Task) -> Release:

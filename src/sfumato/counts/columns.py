@@ -20,7 +20,7 @@ import pyarrow as pa
 from sfumato.counts.counts import Sets
 from sfumato.counts.value_sets import code_sets, is_list_type, joined, members_of, split_texts
 from sfumato.engines.base import Engine, Source, literal, named, select
-from sfumato.errors import InputError
+from sfumato.errors import InputError, SchemaError
 from sfumato.numbers import Codes
 from sfumato.schema.domain import Domain, DomainKind, build_domain
 from sfumato.schema.hierarchy import Hierarchy
@@ -83,6 +83,16 @@ def is_list(source: Source, column: str) -> bool:
 def has_lists(source: Source, schema: Schema, column: str) -> bool:
     """Whether a column's cells hold several values, as lists or as texts that list them."""
     return is_list(source, column) or column in schema.lists
+
+
+def refuse_kept_lists(source: Source, kept: Iterable[str]) -> None:
+    """Refuse kept columns of which somebody may have several values in a cell."""
+    for name in kept:
+        if is_list(source, name):
+            raise SchemaError(
+                f"keep: column {name!r} holds lists; only sensitive columns may hold several "
+                "values, drop it from keep"
+            )
 
 
 def check_lists(source: Source, schema: Schema) -> None:

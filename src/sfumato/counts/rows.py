@@ -5,9 +5,11 @@ Only there are counts not enough: which rows are one person's is what such a rel
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
 
 from sfumato.counts.columns import (
     Coding,
@@ -16,6 +18,7 @@ from sfumato.counts.columns import (
     domain_of,
     has_lists,
     keys,
+    refuse_kept_lists,
     weight_of,
 )
 from sfumato.counts.counts import Attribute, Counts, SeveralTuples, TableCounts, rank_rows
@@ -30,11 +33,54 @@ from sfumato.schema.roles import Schema
 
 
 @dataclass(frozen=True)
+class KeptCells:
+    """What rows have in columns that are published as they are, by name.
+
+    `codes` has one row per column; a code is the place of a cell among the column's distinct
+    `cells`, which stand in the order of their texts: theirs in the table is nobody's to know.
+    """
+
+    names: tuple[str, ...]
+    cells: tuple[pa.Array, ...]
+    codes: Codes
+
+    @classmethod
+    def of(cls, columns: Mapping[str, pa.ChunkedArray]) -> KeptCells:
+        """Of columns as they were read."""
+        cells, codes = [], []
+        for column in columns.values():
+            plain = column
+            if pa.types.is_dictionary(column.type):
+                plain = column.cast(column.type.value_type)
+            coded = plain.combine_chunks().dictionary_encode("encode")
+            texts = coded.dictionary.cast(pa.string()).to_pylist()
+            missing_first = [(text is not None, text or "") for text in texts]
+            order = sorted(range(len(texts)), key=missing_first.__getitem__)
+            code_of = np.empty(len(order), dtype=np.int32)
+            code_of[order] = np.arange(len(order), dtype=np.int32)
+            cells.append(coded.dictionary.take(pa.array(order, pa.int64())))
+            codes.append(code_of[coded.indices.to_numpy()])
+        return cls(tuple(columns), tuple(cells), np.vstack(codes))
+
+    def take(self, rows: Ints) -> KeptCells:
+        """Of some rows, by their positions."""
+        return replace(self, codes=self.codes[:, rows])
+
+    def columns(self) -> dict[str, pa.Array]:
+        """The cells of all rows, by column."""
+        return {
+            name: cells.take(pa.array(codes))
+            for name, cells, codes in zip(self.names, self.cells, self.codes, strict=True)
+        }
+
+
+@dataclass(frozen=True)
 class PersonRows:
     """Row i is that of `person[i]`, who are 0, 1, 2, ... in order; nobody's name is in it.
 
     `codes` has one row per quasi-identifier, `values` one per sensitive attribute; `weights` are
-    survey weights and `protect` the codes of what is protected, one a person.
+    survey weights and `protect` the codes of what is protected, one a person. `kept` is what is
+    published as it is.
     """
 
     quasi: tuple[Domain, ...]
@@ -44,6 +90,7 @@ class PersonRows:
     values: Codes
     weights: Floats | None = None
     protect: tuple[Domain, Codes] | None = None
+    kept: KeptCells | None = None
 
     def __len__(self) -> int:
         return len(self.person)
@@ -51,6 +98,15 @@ class PersonRows:
     @property
     def people(self) -> int:
         return int(self.person[-1]) + 1 if len(self.person) else 0
+
+    def in_order(self, order: Ints) -> PersonRows:
+        """The same rows in another order in which everybody's stand where they stood."""
+        return replace(
+            self,
+            codes=self.codes[:, order],
+            values=self.values[:, order],
+            kept=None if self.kept is None else self.kept.take(order),
+        )
 
     def row_counts(self) -> Counts:
         """Every row as if it were somebody."""
@@ -99,13 +155,7 @@ class PersonRows:
 
 
 def refuse_roles(schema: Schema) -> None:
-    """Roles that have no meaning yet where rows are linked."""
-    for role in ("keep", "count"):
-        if getattr(schema, role):
-            raise SchemaError(
-                f"{role} and rows = 'linked' do not go together: a pseudonym links "
-                f"quasi-identifiers and sensitive values only; leave {role} out"
-            )
+    """Refuse weights of one's own, which find whom a pseudonym hides."""
     if schema.publish_weight == "keep":
         raise SchemaError(
             "publish_weight = 'keep' and rows = 'linked' do not go together; use 'group', and "
@@ -123,6 +173,7 @@ def person_rows(
     check_people(engine, source, schema)
     check_lists(source, schema)
     refuse_roles(schema)
+    refuse_kept_lists(source, schema.keep)
     for name in schema.sensitive:
         if has_lists(source, schema, name):
             raise InputError(
@@ -131,20 +182,24 @@ def person_rows(
             )
     if source.rows == 0:
         raise InputError(f"{source.label} holds 0 rows; there is nobody to protect in it")
-    if bytes_for(source.rows, len(schema.judged) + 1) > engine.memory:
+    if bytes_for(source.rows, len(schema.judged) + len(schema.keep) + 1) > engine.memory:
         raise ResourceError(
             f"{source.label} is larger than memory, and which rows are one person's is worked out "
             "in memory; raise the memory limit"
         )
     brought: list[str] = []
-    columns, joins, where = join_codes(engine, source, schema, brought, coding, large=False)
+    columns, joins, where = join_codes(
+        engine, source, schema, brought, coding, large=False, kept=bool(schema.keep)
+    )
     names = {name: f"c{place}" for place, name in enumerate(keys(schema))}
     person = source.column(str(schema.person))
     listed = [named(f"DENSE_RANK() OVER (ORDER BY {person})", "person")]
     listed += [named(where[name], called) for name, called in names.items()]
     if schema.weight is not None:
         listed.append(named(weight_of(source, schema.weight, ""), "w"))
-    order = ", ".join(("person", *names.values()))
+    kept = {name: f"x{place}" for place, name in enumerate(schema.keep)}
+    listed += [named(source.column(name), called) for name, called in kept.items()]
+    order = ", ".join(("person", *names.values(), *kept.values()))
     rows = engine.fetch(f"{select(listed, joins)} ORDER BY {order}")
     for table in brought:
         engine.drop(table)
@@ -172,6 +227,9 @@ def person_rows(
         stack(sensitive),
         weights,
         protect,
+        KeptCells.of({name: rows.column(called) for name, called in kept.items()})
+        if kept
+        else None,
     )
 
 

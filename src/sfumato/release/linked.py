@@ -6,6 +6,7 @@ dropped them before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar
@@ -14,14 +15,15 @@ import numpy as np
 
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.counts.rows import PersonRows
+from sfumato.counts.value_sets import code_sets
 from sfumato.engines.base import Scratch
 from sfumato.errors import InputError
-from sfumato.numbers import Bools, Codes, Floats, Ints
+from sfumato.numbers import Bools, Codes, Floats, Ints, offsets_of
 from sfumato.release.beside import SeveralGroups
 from sfumato.release.description import PSEUDONYM, Regions, Singletons
 from sfumato.release.groups import Groups
 from sfumato.release.made import Findings, Made, MadeHere, Placement, ReadFrom, TablePlacement
-from sfumato.release.release import Release, missing_weights_notes, weight_notes
+from sfumato.release.release import Release, kept_notes, missing_weights_notes, weight_notes
 from sfumato.release.signatures import Knows, Signatures, signatures_of, too_many_parts
 from sfumato.release.summing import group_counts, references
 from sfumato.schema.domain import Domain
@@ -104,6 +106,17 @@ class LinkedRows:
             "people_published_in_part": int(np.isin(left_out, pieces).sum()),
         }
 
+    def alone_by_kept(self) -> AloneByKept | None:
+        """Who is found by what is published of her as it is; None where nothing is."""
+        kept, places = self.rows.kept, self.published
+        if kept is None:
+            return None
+        offsets = offsets_of(np.bincount(self.published_pseudonym))
+        stands = [*kept.codes[:, places]]
+        return AloneByKept(
+            _alone(offsets, stands), _alone(offsets, [*stands, *self.regions.codes[:, places]])
+        )
+
     @property
     def some_cut(self) -> bool:
         """Whether anybody's rows stand under several pseudonyms, or are published in part."""
@@ -137,6 +150,49 @@ class LinkedRows:
         number[pseudonyms] = -1
         kept = np.where(self.pseudonym >= 0, number[self.pseudonym], -1)
         return replace(self, pseudonym=kept)
+
+
+@dataclass(frozen=True)
+class AloneByKept:
+    """How many pseudonyms are the only ones with what is kept of all their rows.
+
+    `beside_cells`: with that and what these rows show of quasi-identifiers.
+    """
+
+    alone: int
+    beside_cells: int
+
+    def public(self) -> dict[str, int]:
+        """As a manifest tells it: anybody can count them."""
+        return {"alone_by_kept": self.alone, "alone_by_kept_and_cells": self.beside_cells}
+
+
+def _alone(offsets: Ints, rows: Sequence[Codes]) -> int:
+    """How many have a multiset of such rows that nobody else has."""
+    number, _ = rank_rows(rows, [int(codes.max(initial=0)) + 1 for codes in rows])
+    kind, kinds = code_sets(offsets, number.astype(np.int32), repeated=True)
+    return int((np.bincount(kind, minlength=len(kinds)) == 1).sum())
+
+
+KEPT_BESIDE = (
+    "kept values of all rows of a pseudonym stand beside each other: whoever knows some of "
+    "somebody's finds her by them, however many people look like her otherwise, and no criterion "
+    "bounds that"
+)
+
+
+def _kept_notes(linked: LinkedRows) -> tuple[str, ...]:
+    """What it means that columns are published as they are, and who is alone by them."""
+    alone = linked.alone_by_kept()
+    if alone is None:
+        return ()
+    people = len(np.unique(linked.published_pseudonym))
+    return (
+        KEPT_BESIDE,
+        f"by the kept values of all their rows {alone.alone:,} of {people:,} people are unlike "
+        "anybody else, by these and what the rows show of quasi-identifiers "
+        f"{alone.beside_cells:,}",
+    )
 
 
 def pseudonym_column(schema: Schema) -> str:
@@ -220,9 +276,11 @@ def linked_release(linked: LinkedRows, findings: Findings | None = None, seed: i
         population=linked.people_behind(signature, len(described)),
         label=table.source.label if findings is None else f"release of {table.source.label}",
         notes=(
+            *_kept_notes(linked),
             LINKED_NOTE,
             *_too_many_notes(described),
             *linked.notes(),
+            *kept_notes(schema, table.perturbed),
             *weight_notes(schema),
             *(() if cut else missing_weights_notes(schema, placement.suppressed, "suppressed")),
         ),

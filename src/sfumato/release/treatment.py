@@ -422,7 +422,10 @@ def _uncounted(release: Release, table: Table | None) -> Iterator[ColumnTreatmen
     """
     schema = release.schema
     cells = int((release.by_row or release).groups.published_rows.sum())
-    kept = ColumnTreatment("", "keep", "as it is", "as it is, unprotected", cells=cells, changed=0)
+    unprotected = "as it is, unprotected"
+    if release.by_row is not None:
+        unprotected += "; those of a person's rows stand beside each other"
+    kept = ColumnTreatment("", "keep", "as it is", unprotected, cells=cells, changed=0)
     yield from (replace(kept, column=name) for name in schema.keep)
     if schema.weight is not None and schema.publish_weight == "keep":
         yield ColumnTreatment(schema.weight, "weight", "as it is", "as it is", changed=0)

@@ -15,8 +15,7 @@ from sfumato.adversaries.leakage.expectation import overlap_reason
 from sfumato.counts.counts import Attribute, Counts, TableCounts
 from sfumato.counts.kernel import PeopleArray
 from sfumato.counts.marginals import Marginal, OwnedMarginal, StoredMarginal
-from sfumato.counts.rows import PersonRows
-from sfumato.counts.scan import scan
+from sfumato.counts.rows import PersonRows, count_people
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Source
 from sfumato.errors import InputError, did_you_mean, expect
@@ -75,13 +74,12 @@ def of_table(table: Table, wanted: Collection[str]) -> CodedColumns:
     """The columns of a table; kept ones if they are wanted."""
     schema = table.schema
     kept = tuple(name for name in schema.keep if name in wanted)
-    counted = table.counts
+    rows, counted = table.rows, table.counts
     if kept:
         kept_still = tuple(name for name in schema.keep if name not in kept)
         wider = replace(schema, sensitive=(*schema.sensitive, *kept), keep=kept_still)
-        counted = scan(table.engine, table.source, wider)
+        rows, counted = count_people(table.engine, table.source, wider)
     counts: TableCounts = counted
-    rows = table.rows
     attributes = counts.sensitive if rows is None else rows.sensitive
     labels: list[Labels] = [domain.labels for domain in counts.quasi]
     labels += sensitive_labels(attributes)

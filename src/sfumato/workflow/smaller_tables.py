@@ -81,6 +81,7 @@ def _of_linked(table: Table, rows: PersonRows, people: int, chance: np.random.Ge
         values=rows.values[:, kept],
         weights=weights,
         protect=rows.protected_by(drawn),
+        kept=None if rows.kept is None else rows.kept.take(np.flatnonzero(kept)),
     )
     counts = some.counts(repeated=table.schema.several == "multiset")
     return replace(table, rows=some, counts=counts, households=members)
@@ -203,7 +204,7 @@ def without_column(table: Table, column: str) -> Table:
 def _in_order(rows: PersonRows) -> PersonRows:
     """Somebody's rows in the order in which they are read."""
     order = np.lexsort((*rows.values[::-1], *rows.codes[::-1], rows.person))
-    return replace(rows, codes=rows.codes[:, order], values=rows.values[:, order])
+    return rows.in_order(order)
 
 
 def _merged(counts: Counts, place: int) -> Counts:

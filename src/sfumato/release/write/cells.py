@@ -16,7 +16,7 @@ from typing import TypeGuard
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.columns import encode, is_list, keys
+from sfumato.counts.columns import encode, keys, refuse_kept_lists
 from sfumato.counts.counts import Attribute, rank_rows
 from sfumato.engines.base import named, select
 from sfumato.errors import InputError, SchemaError
@@ -47,12 +47,7 @@ def check_keep(table: Table) -> None:
             "keep needs one row a person: with person or count there is no single value to "
             "publish; drop keep, or give the column a role (weights: publish_weight = 'group')"
         )
-    lists = [name for name in schema.kept if is_list(table.source, name)]
-    if lists:
-        raise SchemaError(
-            f"keep: column {lists[0]!r} holds lists; only sensitive columns may hold several "
-            "values, drop it from keep"
-        )
+    refuse_kept_lists(table.source, schema.kept)
 
 
 def rows_and_tuples(

@@ -33,7 +33,7 @@ from sfumato.release.treatment import (
     is_one_value,
     shown_columns,
 )
-from sfumato.release.write.weights import words_of_weights
+from sfumato.release.write.codebook_words import words_of_analysis, words_removed
 from sfumato.schema.icd10 import CodeFamily
 from sfumato.schema.notation import JSON
 from sfumato.schema.recipes import Taxonomy, Zip3
@@ -231,19 +231,14 @@ def codebook_of(release: Release, manifest: Mapping[str, Any]) -> Codebook:
         tuple(manifest["files"]),
         manifest["form"],
         columns,
-        _removed(manifest),
-        _analysis(release, manifest, columns),
+        words_removed(manifest),
+        words_of_analysis(release, manifest, {n.kind for c in columns for n in c.notations}),
         _questions(release, tuple(by_name.values())),
     )
 
 
 # -- columns ---------------------------------------------------------------------------------------
 
-_ROW = {
-    "gathered": "One row is one person.",
-    "unlinked": "A person may have several rows, and nothing tells which are hers: count rows.",
-    "linked": "A person's rows have one pseudonym: count pseudonyms for people, rows for events.",
-}
 _OF_OURS = {
     GROUP_ID: "the number of the bucket that a row is in; numbers say nothing",
     PSEUDONYM: "a random number, the same on all rows of a person; other releases draw others",
@@ -369,78 +364,6 @@ def _end(end: End) -> float | str | None:
     if isinstance(end, dt.date):
         return text_of(end)
     return None if math.isinf(end) else end
-
-
-# -- words -----------------------------------------------------------------------------------------
-
-
-def _removed(manifest: Mapping[str, Any]) -> tuple[str, ...]:
-    """What of the table is not there; nothing is told of columns that are not published."""
-    hidden = manifest["suppressed"]
-    words = ["Columns that name people, and those that were given no role, are not published."]
-    if manifest["scheme"] == "randomised":
-        return (*words, "No row is a person's: counts are noisy, and people are nowhere.")
-    if hidden:
-        be = "person is" if hidden == 1 else "people are"
-        words.append(f"{hidden:,} {be} not in the files, and nothing is told of them.")
-    else:
-        words.append("Everybody of the table is in the files.")
-    if rows := manifest.get("linked", manifest).get("rows_not_published"):
-        words.append(f"{rows:,} row{'s are' if rows > 1 else ' is'} not in the files.")
-    return tuple(words)
-
-
-def _analysis(
-    release: Release, manifest: Mapping[str, Any], columns: Sequence[CodebookColumn]
-) -> tuple[str, ...]:
-    """How to reckon with it."""
-    described, kinds = release.regions, {n.kind for column in columns for n in column.notations}
-    words = []
-    if described.exact:
-        words.append(
-            f"Rows and sensitive values are in two files, joined by {GROUP_ID}: a person of a "
-            "bucket has each of its values with the share that it has there. Counts that do not "
-            "ask for both are exact."
-        )
-    elif described.centroids:
-        words.append(
-            "Cells of quasi-identifiers are centres of groups: means by column are kept nearly, "
-            "spreads and correlations within groups are gone, so variances come out too small."
-        )
-    elif described.noisy and release.guarantee is not None:
-        words.append(
-            f"Counts carry noise ({release.guarantee}): sums over many cells are better than "
-            "single small cells, which may be of nobody."
-        )
-    else:
-        words.append(_ROW[manifest.get("rows", "gathered")])
-    if manifest["suppressed"] and not described.noisy:
-        words.append(
-            "Shares are shares of those who are published. Who is left out is not left out by "
-            "chance: people unlike others are missing first."
-        )
-    if kinds & {"interval", "bound", "range"}:
-        words.append(
-            "Ranges: a mean by middles is off by at most half the mean width; regressions may take "
-            "both ends (interval censoring). Ranges of one column may differ in width and overlap."
-        )
-    if "any" in kinds:
-        words.append(
-            "A cell * tells nothing: it is neither a category nor a missing value, and it is not "
-            "there by chance. Where few cells of a column are *, they are those of people unlike "
-            "others: leaving them out makes what is rare look rarer."
-        )
-    if formulas := [entry["name"] for entry in manifest["columns"] if "formula_cells" in entry]:
-        words.append(
-            f"Import {', '.join(formulas)} as text: some cells begin with =, +, - or @, and a "
-            "spreadsheet program would run them as formulas. They are as they were."
-        )
-    words += [words_of_weights(entry) for entry in manifest["columns"] if entry["role"] == "weight"]
-    words += [
-        f"{'; '.join(filter(None, [f'{name}: {change.words}', change.for_recipients]))}."
-        for name, change in sorted(release.perturbed.items())
-    ]
-    return tuple(words)
 
 
 # -- questions -------------------------------------------------------------------------------------

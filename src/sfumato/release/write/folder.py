@@ -306,7 +306,9 @@ def _linked(release: Release) -> dict[str, Any]:
     """Of people's several rows: that a pseudonym links them, and how many are not published."""
     placement = release.placement
     if isinstance(placement, LinkedPlacement):
-        return {"linked": placement.linked.public()}
+        linked = placement.linked
+        alone = linked.alone_by_kept()
+        return {"linked": {**linked.public(), **({} if alone is None else alone.public())}}
     if placement is None or release.schema.rows != "unlinked" or not placement.suppressed:
         return {}
     return {"rows_not_published": placement.suppressed}

@@ -131,7 +131,8 @@ def _linked(release: Release, linked: LinkedRows, seed: int, *, owners: bool) ->
     value_codes = [codes[places] for codes in rows.values]
     # Pseudonyms are drawn for signatures with their values, in an order that is no table's.
     cells = rank_rows(regions.codes, [len(parts) for parts in regions.parts])[0]
-    stacked = [cells, *value_codes]
+    kept = None if rows.kept is None else rows.kept.take(places)
+    stacked = [cells, *value_codes, *(() if kept is None else kept.codes)]
     content, _ = rank_rows(np.vstack(stacked), [int(row.max(initial=0)) + 1 for row in stacked])
     offsets = offsets_of(np.bincount(pseudonym))
     signature, _ = code_sets(offsets, content.astype(np.int32), repeated=True)
@@ -154,6 +155,7 @@ def _linked(release: Release, linked: LinkedRows, seed: int, *, owners: bool) ->
     for attribute, values in zip(rows.sensitive, value_codes, strict=True):
         shown_cells = shown_values(attribute, values, None, declared.get(attribute.name))
         columns[attribute.name] = shown_cells.take(pa.array(values[order]))
+    columns |= {} if kept is None else kept.take(order).columns()
     signature_of = signatures_of(regions, pseudonym)[0]  # numbered as the release's groups are
     columns |= _weights(release, signature_of[pseudonym[order]].astype(np.int64))
     protect = rows.protected_by(rows.person[places[order]]) if owners else None

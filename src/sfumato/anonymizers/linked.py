@@ -90,7 +90,11 @@ def _prepared(task: Task) -> Task:
 
 def _judged_finished(task: Task) -> list[Criterion]:
     """What no search of wide records carries along: a register is of people's single rows."""
-    return [c for c in task.criteria if c in task.at_end or c.population_table is not None]
+    return [
+        given
+        for given, bound in zip(task.criteria, task.require, strict=True)
+        if bound in task.at_end or given.population_table is not None
+    ]
 
 
 def _whole(task: Task) -> bool:

@@ -195,7 +195,8 @@ class CompositionBound(ReleaseCriterion):
 
     def bind(self, counts: TableCounts) -> CompositionBound:
         """Locate the table's people in the earlier releases, once for the whole search."""
-        if counts.of_rows or counts.extra_memberships:
+        # Whoever links rows has several, also where none of hers differ: signatures are judged.
+        if counts.of_rows or counts.extra_memberships or counts.several is not None:
             return self._of_rows("all")
         for place, attribute in enumerate(counts.sensitive):
             if self.sensitive in (None, attribute.name) and attribute.sets is None:

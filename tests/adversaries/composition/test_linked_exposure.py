@@ -253,6 +253,26 @@ def test_searches_judge_finished_releases() -> None:
     assert judge(bound, sf.anonymize(table_of(rows), policy, seed=1)).status == "holds"
 
 
+@pytest.mark.parametrize("maker", [sf.Lattice(), sf.Mondrian()])
+def test_tables_of_one_row_a_person_are_searched_beside_linked_releases(maker) -> None:
+    rows = [(f"p{at}", 20 + at, "N", "uvw"[at % 3]) for at in range(8)]
+    bound = sf.CompositionBound(0, 1, release_of(rows, (2, 1)))
+    release = sf.anonymize(table_of(rows), sf.Policy([bound], anonymizer=maker), seed=1)
+    assert judge(bound, release).status == "holds"
+
+
+def test_mondrian_publishes_coarser_rows_until_composition_holds() -> None:
+    people = [*["u"] * 10, *["v"] * 10, *["u", "v"] * 10]  # of 20, 21, ... years, two rows each
+    rows = [(f"p{at}", 20 + at, ward, ill) for at, ill in enumerate(people) for ward in "NS"]
+    bound = sf.CompositionBound(0, 1, release_of(rows, (2, 1)))
+    criteria, mondrian = [sf.KAnonymity(2)], sf.Mondrian()
+    finest = sf.anonymize(table_of(rows), sf.Policy(criteria, anonymizer=mondrian), seed=1)
+    assert judge(bound, finest).status == "violated"
+    policy = sf.Policy([*criteria, bound], anonymizer=mondrian)
+    release = sf.anonymize(table_of(rows), policy, seed=1)
+    assert (judge(bound, release).status, len(release.groups)) == ("holds", 2)
+
+
 def test_the_program_judges_it_with_the_table(tmp_path: Path) -> None:
     for name, levels in (("new", (2, 1)), ("earlier", (1, 0))):
         release_of(VISITS, levels).save(tmp_path / name)

@@ -245,6 +245,21 @@ def test_a_release_that_was_read_is_judged_with_its_table(tmp_path: Path) -> Non
     assert verdict.status == "cannot_judge"
 
 
+def test_a_table_that_says_who_lives_together_tells_whose_rows_they_are(tmp_path: Path) -> None:
+    people = schema(household="home")
+    frame = pd.DataFrame(VISITS, columns=["id", "age", "ward", "ill"])
+    table = sf.read(
+        frame.assign(home=frame["id"].map(lambda who: "abcdef".index(who) // 2)), people
+    )
+    sf.generalize(table, [2, 1]).save(tmp_path / "new")
+    bound = sf.CompositionBound(0, 1, release_of(VISITS, (1, 0)))
+    made = judge(bound, sf.generalize(table, [2, 1]))
+    assert made.status in ("holds", "violated")
+    for folder in (tmp_path / "new", tmp_path / "new" / "public"):
+        (verdict,) = sf.audit(sf.read_release(folder, people), [bound], table=table).verdicts
+        assert (verdict.status, verdict.note) == (made.status, made.note)
+
+
 def test_searches_judge_finished_releases() -> None:
     rows = [(f"p{at // 2}", 20 + at % 20, "NS"[at % 2], "uvw"[at % 3]) for at in range(48)]
     earlier = release_of(rows, (2, 1))

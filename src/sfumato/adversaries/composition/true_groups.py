@@ -123,8 +123,10 @@ def with_people_of(release: Release, table: Table) -> Release:
     known = release.inside() is not None
     if isinstance(made, MadeHere) or (known and table.households is None):
         return release
-    if release.by_row is not None and isinstance(made, ReadFrom) and table.households is None:
-        return replace(release, made=replace(made, linked_table=table))
+    if release.by_row is not None and isinstance(made, ReadFrom):
+        release = replace(release, made=replace(made, linked_table=table))
+        if table.households is None or made.households is not None:
+            return release
     inside = _inside_by_table(release, table)
     if isinstance(inside, Inside) and isinstance(made, ReadFrom):
         households = made.households

@@ -298,6 +298,18 @@ def test_a_sample_of_members_numbers_households_as_its_people() -> None:
     assert set(np.bincount(members.household)[members.household]) == {3}
 
 
+def test_what_earlier_releases_tell_of_linked_rows_is_not_asked_of_a_sample() -> None:
+    """A sample lacks people of the earlier release, so no release of it could be judged."""
+    table = sf.read(visits(), SCHEMA)
+    lattice = replace(TWO, anonymizer=sf.Lattice(), suppression=0.5)
+    bound = sf.CompositionBound(0.9, 1, sf.generalize(table, [3, 1, 2]))
+    policy = replace(lattice, require=[sf.KAnonymity(3), bound])
+    assert sf.price(table, policy, seconds=60).cost is not None
+    with pytest.raises(sf.InputError, match="a sample of 20 lacks some; say people = 60"):
+        sf.price(table, policy, people=20)
+    assert sf.price(table, lattice, people=20, bounds=False).people == 20
+
+
 # -- from the command line -------------------------------------------------------------------------
 
 

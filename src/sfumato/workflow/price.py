@@ -124,6 +124,8 @@ def price(
     elif people is None:
         people = min(DEALT, max(DEALT * _AT_EASE // searches, _FEWEST))
     sample = sample_of(table, people, seed)
+    if linked and sample.people < table.people:
+        _refuse_what_asks_everybody(policy, table, sample)
     bench = _Bench(sample, replace(policy, anonymizer=anonymizer), seed)
     with Ticker("pricing", searches) as ticker:
         as_it_is = bench.search(None)
@@ -183,6 +185,17 @@ def check_price(seconds: float, seed: int, people: int | None) -> None:
     parameter("price", "seed", seed, whole=True, least=0)
     if people is not None:
         parameter("price", "people", people, whole=True, least=1)
+
+
+def _refuse_what_asks_everybody(policy: Policy, table: Table, sample: Table) -> None:
+    """Of people whose rows a pseudonym links an earlier release must show all: none is a sample."""
+    for criterion in policy.require:
+        if criterion.together is not None:
+            raise InputError(
+                f"price: {criterion.name} of linked rows is judged of all people, and a sample of "
+                f"{sample.people:,} lacks some; say people = {table.people} (--people "
+                f"{table.people}), or price the policy without it"
+            )
 
 
 def add_price(report: Report, table: Table, policy: Policy, *, asked: bool | None) -> Report:

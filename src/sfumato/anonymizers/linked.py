@@ -98,8 +98,13 @@ def _judged_finished(task: Task) -> list[Criterion]:
 
 
 def _whole(task: Task) -> bool:
-    """Whether all rows of somebody must stand together: where it is asked who is in it."""
-    return any(isinstance(criterion, DeltaPresence) for criterion in task.criteria)
+    """Whether all rows of somebody must stand together."""
+    return any(map(_asks_who_is_in, task.criteria))
+
+
+def _asks_who_is_in(criterion: Criterion) -> bool:
+    """Whether it asks that: by all rows of everybody, however many are known otherwise."""
+    return isinstance(criterion, DeltaPresence)
 
 
 def _better(task: Task) -> Release:
@@ -380,9 +385,10 @@ def _without_failing(linked: LinkedRows, task: Task) -> LinkedRows:
 
 def _asked(criterion: Criterion, release: Release) -> list[Groups]:
     """The groups it judges; none where a register tells of others: it is judged when finished."""
+    all_rows = _asks_who_is_in(criterion)
     if criterion.population_table is None:
-        return groups_about(criterion, release)
-    counted = count_register(release, criterion.population_table)
+        return [release.groups] if all_rows else groups_about(criterion, release)
+    counted = count_register(release, criterion.population_table, all_rows=all_rows)
     return [] if counted.groups is None or counted.other else [counted.groups]
 
 
@@ -397,13 +403,14 @@ def _failing(release: Release, linked: LinkedRows, task: Task) -> Bools:
     for criterion in task.criteria:
         if not isinstance(criterion, GroupCriterion):
             continue
+        some_known = criterion.about_identity and not _asks_who_is_in(criterion)
         for groups in _asked(criterion, release):
             failing = ~criterion.holds(groups)
             if criterion.reads_values and not criterion.of_several:
                 assert by_row.several.person is not None
                 assert by_row.several.group is not None
                 people[by_row.several.person[failing[by_row.several.group]]] = True
-            elif criterion.about_identity and described.known_rows is not None:
+            elif some_known and described.known_rows is not None:
                 known = described.known_rows
                 signatures[known.signature[failing[known.part]]] = True
             else:

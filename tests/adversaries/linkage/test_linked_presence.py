@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from pathlib import Path
@@ -243,6 +244,24 @@ def test_a_release_is_made_in_which_nobody_is_told_to_be(maker, knows) -> None:
     assert release.suppressed
     with pytest.raises(sf.NoSafeRelease, match="rows are not cut where it is asked who is in"):
         sf.anonymize(table, sf.Policy([sf.KAnonymity(2), rule], anonymizer=maker))
+
+
+PAIRS_AND_SINGLES = [[0, 2], [0, 2], [0], [0], [2], [2]]
+
+
+@pytest.mark.parametrize("population", ["register", "weights"])
+def test_the_lattice_leaves_out_the_same_people_whatever_is_known(population) -> None:
+    """Few have both rows of the pairs, and many have either: all of hers say who is there."""
+    others = [[0]] * 10 + [[2]] * 10 + [[3]] * 10
+    stands_for = [2.0] * 4 + [20.0] * 4
+    register = register_of([*PAIRS_AND_SINGLES, *others])
+    told = []
+    for knows in ("all", 1):
+        schema = replace(SCHEMA, knows=knows, weight="w")
+        table = rows_table(PAIRS_AND_SINGLES, schema, w=stands_for)
+        rule = sf.DeltaPresence(0, 0.3, register if population == "register" else "weights")
+        told.append(sf.generalize(table, [0], [rule], suppression=0.5).people)
+    assert told == [4, 4]
 
 
 def test_weights_say_how_many_each_signature_stands_for() -> None:

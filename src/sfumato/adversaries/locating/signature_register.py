@@ -76,8 +76,13 @@ def cannot_tell_signatures(release: Release, population: Population | None) -> s
     return ""
 
 
-def count_register(release: Release, population: Population | None) -> CountedPeople:
-    """How many people of a register are behind those who cannot be told apart."""
+def count_register(
+    release: Release, population: Population | None, *, all_rows: bool = False
+) -> CountedPeople:
+    """How many people of a register are behind those who cannot be told apart.
+
+    `all_rows`: by all of theirs, however many are known.
+    """
     described = release.regions
     if population is None:
         return CountedPeople()
@@ -87,7 +92,8 @@ def count_register(release: Release, population: Population | None) -> CountedPe
         return CountedPeople(reason=reason)
     assert isinstance(population, Table)
     register = _PeopleOfRegister.of(described, population)
-    known, groups = described.known_rows, release.indistinguishable
+    known = None if all_rows else described.known_rows
+    groups = release.indistinguishable
     counted = register.containing(known) if known and described.rows.disjoint() else None
     other = known is not None and counted is None
     if counted is None:

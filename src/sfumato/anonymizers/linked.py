@@ -98,13 +98,8 @@ def _judged_finished(task: Task) -> list[Criterion]:
 
 
 def _whole(task: Task) -> bool:
-    """Whether all rows of somebody must stand together."""
-    return any(map(_asks_who_is_in, task.criteria))
-
-
-def _asks_who_is_in(criterion: Criterion) -> bool:
-    """Whether it asks that: by all rows of everybody, however many are known otherwise."""
-    return isinstance(criterion, DeltaPresence)
+    """Whether all rows of somebody must stand together: where it is asked who is in it."""
+    return any(isinstance(criterion, DeltaPresence) for criterion in task.criteria)
 
 
 def _better(task: Task) -> Release:
@@ -385,10 +380,10 @@ def _without_failing(linked: LinkedRows, task: Task) -> LinkedRows:
 
 def _asked(criterion: Criterion, release: Release) -> list[Groups]:
     """The groups it judges; none where a register tells of others: it is judged when finished."""
-    all_rows = _asks_who_is_in(criterion)
-    if criterion.population_table is None:
-        return [release.groups] if all_rows else groups_about(criterion, release)
-    counted = count_register(release, criterion.population_table, all_rows=all_rows)
+    register = criterion.population_table
+    if register is None:
+        return groups_about(criterion, release)
+    counted = count_register(release, register, all_rows=criterion.by_all_rows)
     return [] if counted.groups is None or counted.other else [counted.groups]
 
 
@@ -403,7 +398,7 @@ def _failing(release: Release, linked: LinkedRows, task: Task) -> Bools:
     for criterion in task.criteria:
         if not isinstance(criterion, GroupCriterion):
             continue
-        some_known = criterion.about_identity and not _asks_who_is_in(criterion)
+        some_known = criterion.about_identity and not criterion.by_all_rows
         for groups in _asked(criterion, release):
             failing = ~criterion.holds(groups)
             if criterion.reads_values and not criterion.of_several:

@@ -72,6 +72,7 @@ class Criterion(ABC):
     private: ClassVar[bool] = False  # True: measured on true values, so the figure stays private
     reads_values: ClassVar[bool] = True  # False: only sizes matter, whatever is sensitive
     about_identity: ClassVar[bool] = False  # True: it asks who can be told apart, by QIs alone
+    by_all_rows: ClassVar[bool] = False  # True: of linked rows all count, however many are known
     of_noise: ClassVar[bool] = False  # True: it can judge a randomised release, by its guarantee
     of_lists: ClassVar[bool] = False  # True: people's linked rows are judged by `OfLists` besides
     of_several: ClassVar[bool] = False  # True: it can judge people who have several values each
@@ -390,7 +391,7 @@ def judge(criterion: Criterion, release: Release) -> Verdict:
         if isinstance(criterion, GroupCriterion) and (lists := asked_of_lists(criterion)):
             verdict = worst_of([verdict, judge(lists, release)])
     elif release.by_row is not None and criterion.about_identity:
-        return replace(verdict, per="tuple")
+        return verdict if criterion.by_all_rows else replace(verdict, per="tuple")
     if verdict.holds and release.groups.owners_unknown:
         known = verdict.measured if (cap := verdict.sense == "at_least") else None
         verdict = replace(verdict, status="cannot_judge", measured=known, at_most=cap, note=UNOWNED)
@@ -490,7 +491,9 @@ def groups_about(criterion: Criterion, release: Release) -> list[Groups]:
     """
     release = _as_judged(criterion, release)
     if not criterion.reads_values:
-        return [release.indistinguishable if criterion.about_identity else release.groups]
+        by_signature = release.by_row is not None and criterion.by_all_rows
+        apart = criterion.about_identity and not by_signature
+        return [release.indistinguishable if apart else release.groups]
     names = list(release.by_attribute) if criterion.sensitive is None else [criterion.sensitive]
     joint = [joint_groups(release.by_row or release, criterion.joint)] if criterion.joint else []
     about = joint or [release.groups_for(name) for name in names]

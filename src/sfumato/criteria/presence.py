@@ -67,6 +67,7 @@ class DeltaPresence(GroupCriterion):
     upward_closed: ClassVar[bool] = False
     reads_values: ClassVar[bool] = False
     about_identity: ClassVar[bool] = True
+    by_all_rows: ClassVar[bool] = True
     of_rows: ClassVar[bool] = True
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("maximum", SHARES),)
 

@@ -264,6 +264,22 @@ def test_the_lattice_leaves_out_the_same_people_whatever_is_known(population) ->
     assert told == [4, 4]
 
 
+@pytest.mark.parametrize("population", ["register", "weights"])
+def test_an_audit_tells_the_worst_signatures_whatever_is_known(population) -> None:
+    """It took their numbers for those of what may be known of somebody, which may be fewer."""
+    people = [[0, 1], [0, 0], [1, 1], [0], [1]]
+    register = register_of([*people, [0], [0, 1], [3]])
+    told = []
+    for knows in ("all", 1):
+        weights = [5.0] * 6 + [9.0, 2.0]
+        table = rows_table(people, replace(SCHEMA, knows=knows, weight="w"), w=weights)
+        rule = sf.DeltaPresence(0, 0.9, register if population == "register" else "weights")
+        (finding,) = sf.audit(as_it_stands(table), [rule]).findings
+        told.append(finding.worst)
+    assert told[0]
+    assert told[0] == told[1]
+
+
 def test_weights_say_how_many_each_signature_stands_for() -> None:
     schema = sf.Schema(["day"], "ill", person="who", rows="linked", weight="w")
     table = rows_table([[1, 2], [1, 2], [3]], schema, w=[4.0, 4.0, 6.0, 6.0, 2.0])

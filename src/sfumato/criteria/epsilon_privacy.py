@@ -143,6 +143,10 @@ class EpsilonPrivacy(GroupCriterion):
         needed |= {"members"} if self.adversary.by_cell else set()
         return frozenset(needed | ({"protect"} if per_person(self.predicates) else set()))
 
+    def stays_private(self, release: Release) -> bool:
+        """What people protect is not published, and the figure tells of somebody that she does."""
+        return self.private or per_person(self.predicates)
+
     @property
     def required(self) -> str:
         sets = "" if self.predicates == "values" else ", all sets"

@@ -133,6 +133,14 @@ def test_an_encoding_in_doubt_is_asked(tmp_path: Path) -> None:
     assert table.counts.quasi[0].values == ("Budějovice", "Plzeň")
 
 
+def test_letters_of_an_old_mac_are_not_taken_for_slavic_ones(tmp_path: Path) -> None:
+    file = text(tmp_path, "ort\rKöln\rDüsseldorf\rMünster\rBonn\r" * 9, "mac_roman")
+    with pytest.raises(sf.InputError, match=r"may be cp1250, mac_roman.*--encoding"):
+        encoding_of(file)
+    file = text(tmp_path, "ort\rKöln\rDüsseldorf\rMünster\rBonn\r" * 9, "cp1252")
+    assert encoding_of(file).name == "cp1252"
+
+
 def test_bytes_that_are_no_text_are_told_by_their_line(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_bytes(b"name,ort\nAnna,Bonn\nBerta\x81,Bonn\n")

@@ -130,7 +130,8 @@ def _detected(path: Path, *_stamp: int) -> TextEncoding:
         return TextEncoding(wide)
     if _is_utf8(path):
         return TextEncoding("utf-8")
-    return TextEncoding(_guess(shown_name(path), _evidence(path)))
+    old_mac = b"\r" in begin and b"\n" not in begin  # no other program ends lines so
+    return TextEncoding(_guess(shown_name(path), _evidence(path), old_mac=old_mac))
 
 
 def _wide(begin: bytes) -> str | None:
@@ -192,13 +193,14 @@ def _evidence(path: Path) -> bytes:
     return b"\n".join(lines)
 
 
-def _guess(label: str, evidence: bytes) -> str:
+def _guess(label: str, evidence: bytes, *, old_mac: bool) -> str:
     """The encoding whose letters make sense, if no other makes as much of other letters."""
     from charset_normalizer import from_bytes
 
     longer = (evidence + b"\n") * (_ENOUGH // max(len(evidence), 1) + 1)
     names: dict[str, str] = {}
-    for tried in (_IN_USE, _OLD):
+    # Mac Roman's umlauts are Slavic letters in the others, so words do not rule these out.
+    for tried in ((*_IN_USE, "mac_roman") if old_mac else _IN_USE, _OLD):
         matches = [
             match
             for match in from_bytes(

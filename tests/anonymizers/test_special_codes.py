@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,21 @@ def test_every_cell_holds_its_people_and_is_read_back(
         assert {meaning(part) for part in parts} <= mine
     first, second = (sf.audit(one, [sf.KAnonymity(4)]) for one in (release, again))
     assert first.verdicts[0].measured == second.verdicts[0].measured
+    alone = sf.read_release(tmp_path / "out" / "public" / "data.csv", SCHEMA, codes=CODES)
+    for kinds, parts in zip(shown, alone.regions.require_regions().parts, strict=True):
+        assert {meaning(part) for part in parts} <= kinds
+
+
+def test_a_data_file_alone_may_show_codes_together(tmp_path: Path) -> None:
+    file = tmp_path / "data.csv"
+    cells = ["{-9, N}", "[20, 30) or {-9, N}", "[30, 40)", '{N, "x or y"}', "x or y"]
+    lines = [f'"{cell.replace(chr(34), 2 * chr(34))}",a' for cell in cells]
+    file.write_text("\n".join(["income,ill", *lines * 2, ""]))
+    codes = {"income": ["N", "-9", "x or y"]}
+    release = sf.read_release(file, sf.Schema(["income"], "ill"), codes=codes)
+    (parts,) = release.regions.require_regions().parts
+    assert {part.text for part in parts} == set(cells)
+    assert sum(isinstance(part, Span) for part in parts) == 2
 
 
 def test_values_come_out_as_they_went_in(tmp_path: Path) -> None:
@@ -87,6 +103,53 @@ def test_values_come_out_as_they_went_in(tmp_path: Path) -> None:
     assert plain == sorted(came.splitlines()[1:])
     for levels in ({"income": 1}, {"seen": 1}):
         sf.generalize(table, levels).save(tmp_path / f"out{len(str(levels))}")
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "arrow", "xlsx", "sav", "dta", "xpt"])
+def test_codes_are_no_words_in_whatever_format_they_were_published(
+    tmp_path: Path, form: str
+) -> None:
+    file = people(tmp_path / "a.csv", 5)
+    schema = sf.Schema(["age"], "income", keep=["seen"], hierarchies={"age": sf.intervals([5])})
+    bounds = [sf.KAnonymity(1), sf.TCloseness(0.9, distance="ordered")]
+    release = sf.generalize(sf.read(file, schema, codes=CODES), {"age": 1}, bounds)
+    release.save(tmp_path / "out", format=form)
+    again = sf.read_release(tmp_path / "out", schema)
+    first, second = (sf.audit(one, bounds).verdicts for one in (release, again))
+    assert [verdict.measured for verdict in first] == [verdict.measured for verdict in second]
+    assert second[1].measured is not None
+
+
+def test_a_workbook_has_codes_among_its_numbers_and_dates(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("xlsxwriter")
+    chance = random.Random(6)
+    book = openpyxl.Workbook()
+    rows = [
+        [
+            chance.randrange(20, 60),
+            chance.choice([-9, "N", *[chance.randrange(40, 99) + 0.5] * 5]),
+            chance.choice(["never", *[dt.datetime(2021, 5, chance.randrange(1, 29))] * 5]),
+            chance.choice(["flu", "gout"]),
+        ]
+        for _ in range(120)
+    ]
+    for row in [["age", "income", "seen", "ill"], *rows]:
+        book.active.append(row)
+    book.save(tmp_path / "a.xlsx")
+    draft = sf.draft_policy(tmp_path / "a.xlsx")
+    assert draft.policy.read.codes == {"income": ("N",), "seen": ("never",)}
+    schema = sf.Schema(["age", "income", "seen"], "ill", hierarchies={"income": sf.intervals([20])})
+    table = sf.read(tmp_path / "a.xlsx", schema, codes={"income": ["N", "-9"], "seen": ["never"]})
+    assert table.counts.quasi[1].specials == ("N", "-9")
+    sf.generalize(table, {}).save(tmp_path / "out")
+    page = openpyxl.load_workbook(tmp_path / "out" / "public" / "data.xlsx").active
+    told = [[cell.value for cell in row] for row in page.iter_rows(min_row=2)]
+    assert sorted(map(str, told)) == sorted(map(str, rows))
+    sf.generalize(table, {"income": 1}).save(tmp_path / "ranges")
+    page = openpyxl.load_workbook(tmp_path / "ranges" / "public" / "data.xlsx").active
+    # Beside ranges all are texts.
+    assert {cell.value for cell in page["B"]} > {"N", "-9", "[40, 60)"}
 
 
 def test_sensitive_codes_are_values_of_their_own(tmp_path: Path) -> None:

@@ -60,9 +60,10 @@ class Source:
 
     `untyped` says that every column is text whose type nobody has stated (a text file);
     `types` are Arrow's, for the columns in the order they stand; `rows` is their number, for a
-    text file an estimate from its size. Of the columns `apart`, which come from a second table,
-    the contrary of `untyped` is true. `one_each`: every row is known to be another person.
-    `others`: columns that stand there besides and were not asked for. `form`: how it is written.
+    text file an estimate from its size. Of the columns `apart`, which come from a second table or
+    were published beside codes, the contrary of `untyped` is true. `one_each`: every row is known
+    to be another person. `others`: columns that stand there besides and were not asked for.
+    `form`: how it is written.
     `doubts`: columns that are texts because what they mean is not plain, and what to say of them.
     `undated` are those of dates of which nobody said in which hundred years they lie.
     `codes`: what stands among the numbers or dates of a column and is none.

@@ -130,6 +130,9 @@ def as_written(
             text = f"TRIM({source.column(name)})"
             some_code = f"{text} IN ({', '.join(map(literal, listed))})"
             meant[name] = f"CASE WHEN {some_code} THEN {text} ELSE {meant[name]} END"
+    if not source.untyped:  # texts that were published beside codes are numbers or dates again
+        beside_codes = {name for name in codes if is_string(source.types[name])}
+        source = replace(source, apart=source.apart | beside_codes)
     changed = any(cell != source.column(name) for name, cell in meant.items())
     file_form = replace(
         source.form,
@@ -168,8 +171,10 @@ def _codes_beside(source: Source, stated_forms: StatedForms) -> dict[str, tuple[
         if codes and name in source.types
     }
     # A release of ours says which of its texts are codes, whatever its format.
-    if columns and not (stated_forms.exact or (source.untyped and source.form.is_text)):
-        raise InputError("codes are for text files; a file with types tells codes by its labels")
+    if columns and not (stated_forms.exact or source.untyped):
+        raise InputError(
+            "codes are for text and Excel files; a file with types tells codes by its labels"
+        )
     return columns
 
 

@@ -365,6 +365,8 @@ class Reading:
         if form.is_text:
             file_fields |= {"delimiter": form.delimiter, "form": form}
             file_fields |= {} if form.encoding == "utf-8" else {"encoding": form.encoding}
+        elif form.codes:  # in whatever format they were published, they are no words
+            file_fields |= {"form": form}
         return replace(self, **file_fields)
 
     def memory_limit(self) -> int:

@@ -10,7 +10,7 @@ import datetime as dt
 import re
 import zipfile
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +193,24 @@ def _as_moment(text: str) -> dt.datetime | str:
         return text
 
 
+def _with_numbers(values: list[Any], codes: Sequence[str]) -> list[Any]:
+    """Numbers, which are texts beside special codes, as such, if the column shows nothing else."""
+    texts = {value for value in values if isinstance(value, str)}
+    numbers = {text: _as_number(text) for text in texts}
+    if any(number is None and text not in codes for text, number in numbers.items()):
+        return values
+    return [value if (number := numbers.get(value)) is None else number for value in values]
+
+
+def _as_number(text: str) -> float | None:
+    """The number that is read as this text."""
+    if not _is_number(text):
+        return None
+    number = float(text)
+    same = str(int(number)) if number.is_integer() else str(number)
+    return number if text == same else None
+
+
 def write_workbook(table: pa.Table, path: Path, form: FileForm) -> None:
     """One published table as a workbook; texts are written as such, whatever they begin with."""
     try:
@@ -211,7 +229,10 @@ def write_workbook(table: pa.Table, path: Path, form: FileForm) -> None:
         page.write_string(0, place, field.name)
         default_format = _MOMENTS if pa.types.is_timestamp(field.type) else _DATES
         shape = book.add_format({"num_format": form.formats.get(field.name, default_format)})
-        for row, value in enumerate(table.column(place).to_pylist(), start=1):
+        values = table.column(place).to_pylist()
+        if field.name in form.codes:
+            values = _with_numbers(values, form.codes[field.name])
+        for row, value in enumerate(values, start=1):
             if field.name in form.formats and isinstance(value, str) and _DAY.match(value):
                 value = _as_moment(value)
             if isinstance(value, bool):

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import cycle
 from pathlib import Path
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -324,3 +325,7 @@ def test_numbers_far_from_all_others_are_asked_about_and_stay_numbers(
     assert draft.policy.read.missing is None
     answered = sf.draft_policy(file, missing={"score": asked}) if asked else draft
     assert not any("far from it" in question for question in answered.questions)
+    # Codes are of text: what the question advises must be accepted.
+    typed = sf.draft_policy(pd.read_csv(file))
+    assert sum("far from it" in question for question in typed.questions) == bool(asked)
+    assert not any("in codes" in question for question in typed.questions)

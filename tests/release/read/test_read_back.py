@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pandas as pd
@@ -206,3 +207,16 @@ def test_sets_of_words_that_look_like_ranges_are_published_and_read_again(
     )
     assert content(again) == content(release)
     assert again.disjoint
+
+
+def test_a_copy_of_the_public_part_is_called_by_its_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = sf.read(pa.table({"age": [1, 1, 2, 2]}), sf.Schema(["age"]))
+    sf.generalize(table, {}).save(tmp_path / "june")
+    shutil.copytree(tmp_path / "june" / "public", tmp_path / "handed-out")
+    monkeypatch.chdir(tmp_path)
+    for place, label in (("june", "june"), ("june/public", "june"), ("handed-out", "handed-out")):
+        assert sf.read_release(place).label == label
+    monkeypatch.chdir(tmp_path / "june" / "public")
+    assert sf.read_release(".").label == "june"

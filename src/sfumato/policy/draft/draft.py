@@ -267,7 +267,7 @@ def draft_of(examined: Examined, asked: DraftRules = NO_RULES) -> Draft:
         for name, doubt in registered.doubts.items()
     ]
     questions += [*_marked(examined.marks), *_coded(examined.codes)]
-    questions += _far_numbers(examined.profiles)
+    questions += _far_numbers(examined.profiles, may_be_codes=registered.untyped)
     questions += [OwnersQuestion(note) for note in registered.notes]
     written = _written(registered, examined.reading).given_fields()
 
@@ -383,8 +383,9 @@ def far_from_others(column: Profile) -> tuple[str, ...]:
     return tuple(text for text, mark in zip(texts, far, strict=True) if mark)
 
 
-def _far_numbers(profiles: Sequence[Profile]) -> list[OwnersQuestion]:
+def _far_numbers(profiles: Sequence[Profile], *, may_be_codes: bool) -> list[OwnersQuestion]:
     """Whether numbers far from all others are such: they are taken for numbers."""
+    own = ", what is a value of its own in codes" if may_be_codes else ""  # typed files have none
     together: dict[tuple[str, ...], list[str]] = {}
     for column in profiles:
         if marks := far_from_others(column):
@@ -392,8 +393,8 @@ def _far_numbers(profiles: Sequence[Profile]) -> list[OwnersQuestion]:
     return [
         OwnersQuestion(
             f"{_listed(names)}: {', '.join(marks)} among numbers that are all far from it, and "
-            "read as a number. What means that there is no value belongs in missing of [read], "
-            "what is a value of its own in codes",
+            "read as a number. What means that there is no value belongs in missing of "
+            f"[read]{own}",
             columns=tuple(names),
         )
         for marks, names in together.items()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,7 +25,17 @@ from sfumato.release.description import Regions
 from sfumato.schema.domain import Declared, Domain, build_domain
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.notation import KNOWN, Notation, NotationKind, has_word_like_range, members
-from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, meaning, place_of
+from sfumato.schema.region import (
+    OR,
+    Anything,
+    Mask,
+    Region,
+    Span,
+    Value,
+    ValueSet,
+    meaning,
+    place_of,
+)
 from sfumato.schema.roles import Schema
 
 # A file of centroids, made by somebody else: cells are points, not values of anybody's.
@@ -261,7 +271,7 @@ def _notation(
     specials: Sequence[str] = (),
 ) -> tuple[Notation, frozenset[str]]:
     if specials:
-        plain_texts = [text for text in texts if text is None or text.strip() not in specials]
+        plain_texts = list(_without_codes(texts, specials))
         plain, ambiguous = _notation(
             name, plain_texts, schema, separator, untyped, in_folder=in_folder
         )
@@ -300,6 +310,22 @@ def _notation(
         return Notation(declared_axis, separator=separator), frozenset()
     guess = declared is None and untyped
     return _inferred(name, texts, separator, guess=guess, in_folder=in_folder), frozenset()
+
+
+def _without_codes(texts: Texts, specials: Sequence[str]) -> Iterator[str | None]:
+    """What cells show beside special codes: nothing of `{N, -9}`, the range of `[2, 3) or {N}`."""
+    for text in texts:
+        body = (text or "").strip()
+        before, _, behind = "", "", body
+        if not body.startswith("{") and body not in specials:  # these may have an `or` of their own
+            before, _, behind = body.partition(OR)
+        pieces = [piece for piece, _ in members(behind.strip())]
+        if not any(piece in specials for piece in pieces):
+            yield text
+        elif before:
+            yield before
+        else:
+            yield from (piece for piece in pieces if piece not in specials)
 
 
 def _told_apart(texts: Texts, separator: str | None) -> bool:

@@ -66,6 +66,12 @@ def find_manifest(path: object, *, parts: bool = False) -> Path | None:
     raise InputError(f"{path} is a folder without {MANIFEST}; give a file or a release folder")
 
 
+def _folder_name(public: Path) -> str:
+    """What a release is called: its folder, or what its public part was copied to."""
+    here = public.resolve()
+    return here.parent.name if here.name == "public" else here.name
+
+
 def data_file(manifest: Manifest) -> Path:
     """The data: one file, or the folder of its parts."""
     public = manifest.path.parent
@@ -249,7 +255,7 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
         regions=of_scheme(release.regions, manifest.scheme),
         suppressed=manifest.suppressed,
         notes=tuple(notes),
-        label=public.parent.name,
+        label=_folder_name(public),
         made=replace(
             made,
             guarantee=manifest.guarantee,

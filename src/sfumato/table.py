@@ -426,6 +426,17 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
     )
 
 
+def load_register(path: Path, schema: Schema, person: str | None, reading: Reading) -> Table:
+    """Read a register of the population by the schema of one; who names the table's `person`s in it
+    is told apart by them: nobody's second row is taken for another person.
+    """
+    if person is not None and schema.person is None and schema.count is None:
+        registered = open_engine(path, reading).register(path, tuple(schema.quasi))
+        if person in {*registered.types, *registered.others}:
+            schema = replace(schema, person=person)
+    return load_table(path, schema, reading)
+
+
 def _is_text_file(source: object) -> bool:
     return isinstance(source, str | Path) and is_text(checked_path(source))
 

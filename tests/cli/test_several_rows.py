@@ -87,6 +87,23 @@ def test_a_weight_of_the_policy_counts_once(tmp_path: Path) -> None:
     assert read == pytest.approx(measured)
 
 
+def test_rows_of_a_register_that_says_whose_they_are_are_not_people(tmp_path: Path) -> None:
+    data, register = tmp_path / "visits.csv", tmp_path / "register.csv"
+    data.write_text(ROWS)
+    people, ages = {row["id"] for row in csv.DictReader(ROWS.splitlines())}, range(20, 60)
+    rows = [f"{person},{age},A" for person in people for age in ages]
+    register.write_text("\n".join(["id,age,ward", *rows, ""]))
+    asked = tmp_path / "policy.toml"
+    bound = f'[[require]]\nkind = "k-map"\nk = {len(people) + 1}\npopulation = "register.csv"\n'
+    asked.write_text(f"{POLICY}\n{bound}")
+    for options in ([], ["--population", register]):
+        run = sfumato("audit", data, "--policy", asked, *options)
+        assert run.returncode == 2
+        assert "lists people under several combinations" in run.stderr
+    register.write_text("\n".join(["id,age,ward", *(f"{person},23,A" for person in people), ""]))
+    assert sfumato("audit", data, "--policy", asked).returncode == 1  # one row each may be counted
+
+
 def test_facts_about_people_are_asked_of_their_rows(
     files: tuple[Path, Path], tmp_path: Path
 ) -> None:

@@ -57,11 +57,11 @@ def read_table(path: Path, rules: Policy, schema: Schema, reading: Reading) -> T
 
 
 def read_population(path: Path, rules: Policy, schema: Schema, reading: Reading) -> Table:
-    """A register of the population: only its quasi-identifiers matter."""
-    from sfumato.table import load_table
+    """A register of the population: only its quasi-identifiers matter, and whose each row is."""
+    from sfumato.table import load_register
 
     settings = rules.reading_of([path], reading.about("file", "engine"))
-    return load_table(path, schema.of_register(), settings)
+    return load_register(path, schema.of_register(), schema.person, settings)
 
 
 # -- several releases, and the people in all of them -----------------------------------------------

@@ -29,6 +29,7 @@ from sfumato.adversaries.locating.people import WEIGHTS
 from sfumato.adversaries.priors import FILE, Outside, Prior, PriorGiven, file_named, plain_prior
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.relative_threat.guesses import Gain
+from sfumato.engines.reading import Reading
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, other_than_file
 from sfumato.files import new_file
 from sfumato.ledger.content import pack, unpack
@@ -37,7 +38,7 @@ from sfumato.release.read.folder import find_manifest
 from sfumato.release.read.read_release import read_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
-from sfumato.table import FileStamp, Table, digest, read, real_path
+from sfumato.table import FileStamp, Table, digest, load_register, read, real_path
 
 Slot = Literal["population", "prior", "shape", "shape by region"]
 
@@ -155,7 +156,10 @@ def _people(where: str, slot: Slot, link: Link, schema: Schema | None) -> Table 
         raise PolicyError(f"{where}: {link.file.name} needs the [schema] of its columns")
     _check_same(where, link, link.file)
     wanted = slot_schema(slot, schema, link.columns)
-    return read(link.file, wanted if link.count is None else replace(wanted, count=link.count))
+    wanted = wanted if link.count is None else replace(wanted, count=link.count)
+    if slot == "population":
+        return load_register(link.file, wanted, schema.person, Reading())
+    return read(link.file, wanted)
 
 
 def _release(where: str, link: Link, schema: Schema | None) -> Release:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections import Counter, defaultdict
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -275,3 +276,17 @@ def test_cells_of_a_text_file_stay_as_they_are_written(tmp_path: Path) -> None:
     assert read.notes[:2] == release.notes[:2]
     assert read.by_row is not None
     assert read.by_row.groups.protected is not None
+
+
+def test_rows_one_by_one_say_that_kept_values_may_link_them(tmp_path: Path) -> None:
+    table = frame([[(20, "f", "flu", 1), (21, "f", "gout", 2)], [(20, "m", "flu", 3)]])
+    schema = sf.Schema(["sex"], "ill", person="who", rows="unlinked", keep=["row"])
+    release = sf.generalize(sf.read(table, schema), {"sex": 0})
+    release.save(tmp_path / "out")
+    without = sf.generalize(sf.read(table, replace(schema, keep=[])), {"sex": 0})
+    for read, said in (
+        (release, True),
+        (sf.read_release(tmp_path / "out"), True),
+        (without, False),
+    ):
+        assert any("as a pseudonym would" in note for note in read.notes) == said

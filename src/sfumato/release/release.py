@@ -347,6 +347,10 @@ def several_groups(counts: Counts, group: Ints) -> SeveralGroups | None:
 
 
 _AS_THEY_ARE = "published as they are, unprotected and unjudged"
+_KEPT_LINKS = (
+    "a kept value that stands on several rows of one person and on few others' tells that these "
+    "are hers, as a pseudonym would; rows are judged as if nothing did"
+)
 
 
 def standing_notes(table: Table) -> tuple[str, ...]:
@@ -402,6 +406,8 @@ def kept_notes(schema: Schema, perturbed: Mapping[str, Perturbation]) -> list[st
     """What is published unjudged, what was done to columns, and what bounds on them mean then."""
     as_they_are = [name for name in schema.keep if name not in perturbed]
     notes = [f"{_AS_THEY_ARE}: {', '.join(as_they_are)}"] if as_they_are else []
+    if as_they_are and schema.rows == "unlinked":
+        notes.append(_KEPT_LINKS)
     notes += [f"{name}: {perturbation.words}" for name, perturbation in perturbed.items()]
     if any(perturbation.by_chance for perturbation in perturbed.values()):
         notes.append(

@@ -23,7 +23,14 @@ from sfumato.counts.counts import TableCounts
 from sfumato.counts.households import Members, members_of_households
 from sfumato.counts.rows import PersonRows, count_people
 from sfumato.counts.value_sets import is_list_type
-from sfumato.engines.base import Engine, Source, missing_column, named, select
+from sfumato.engines.base import (
+    Engine,
+    Source,
+    check_columns_named,
+    missing_column,
+    named,
+    select,
+)
 from sfumato.engines.choose import open_engine
 from sfumato.engines.files import checked_path, is_text
 from sfumato.engines.reading import Reading, TableOptions
@@ -404,9 +411,8 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
             missing = missing_column(registered, name, role)
             of_linked = role == "person" and schema.rows == "linked"
             raise InputError(f"{missing}; {_LINKED_NEEDS}") if of_linked else missing
+    check_columns_named(registered, reading.columns_named())
     for option, name in reading.columns_named():
-        if name not in (*registered.types, *registered.others):
-            raise missing_column(registered, name, option)
         if option == "dates" and name in registered.doubts:
             raise InputError(f"column {name!r}: {registered.doubts[name]}")
     coded = CodedValues()

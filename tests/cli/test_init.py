@@ -131,6 +131,24 @@ def test_bad_options(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("option", "value"), [("--dates", "borm=DMY"), ("--missing", "borm=9"), ("--codes", "borm=N")]
+)
+def test_an_option_about_a_column_that_is_not_there(
+    tmp_path: Path, option: str, value: str
+) -> None:
+    data, policy = tmp_path / "people.csv", tmp_path / "policy.toml"
+    data.write_text(DATA)
+    for run in (
+        sfumato("init", data, option, value, "--out", policy, "--seconds", 0),
+        sfumato("hierarchy", data, data.read_text().split(",")[0], option, value),
+    ):
+        assert run.returncode == 2
+        assert run.stderr.startswith(f"error: column 'borm' ({option[2:]}) is not in people.csv")
+        assert len(run.stderr.splitlines()) == 1
+    assert not policy.exists()
+
+
 def test_help_has_an_example() -> None:
     assert "init" in sfumato("--help").stdout
     assert "sfumato init patients.csv --out policy.toml" in sfumato("init", "--help").stdout

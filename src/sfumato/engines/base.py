@@ -9,7 +9,7 @@ import contextlib
 import itertools
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -106,6 +106,13 @@ def missing_column(source: Source, name: str, role: str) -> InputError:
     """
     hint = name_meant(name, (*source.types, *source.others))
     return InputError(f"column {name!r} ({role}) is not in {source.label}; {hint}")
+
+
+def check_columns_named(source: Source, named_columns: Iterable[tuple[str, str]]) -> None:
+    """Refuse what an option says of a column that is not there, told as (option, column)."""
+    for option, name in named_columns:
+        if name not in (*source.types, *source.others):
+            raise missing_column(source, name, option)
 
 
 def name_meant(wanted: str, columns: Sequence[str]) -> str:

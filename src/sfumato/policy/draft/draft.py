@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts.columns import domain_of, is_list
-from sfumato.engines.base import Source, named, select
+from sfumato.engines.base import Source, check_columns_named, named, select
 from sfumato.engines.files import checked_path, is_text
 from sfumato.engines.form import FileForm
 from sfumato.engines.reading import FileOptions, Reading
@@ -227,6 +227,7 @@ def examine(
         check_header(inspect_text(path, reading.delimiter, reading.encoding))
     engine = DuckDB(reading)
     registered = engine.register(source)
+    check_columns_named(registered, reading.columns_named())
     sample = take(engine, registered, rows)
     profiles = profile(sample)
     _check_glued(registered, profiles)

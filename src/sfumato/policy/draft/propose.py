@@ -18,7 +18,7 @@ from typing import Unpack
 
 import numpy as np
 
-from sfumato.engines.base import missing_column
+from sfumato.engines.base import check_columns_named, missing_column
 from sfumato.engines.reading import FileOptions, Reading
 from sfumato.errors import InputError, quoted
 from sfumato.files import write_text
@@ -121,6 +121,7 @@ def propose_for(
     refuse_part(source)
     engine = DuckDB(reading)
     registered = engine.register(source)
+    check_columns_named(registered, reading.columns_named())
     if column not in registered.types:
         raise missing_column(registered, column, "hierarchy")
     (column_profile,) = profile(take(engine, registered, ROWS), column)

@@ -85,11 +85,11 @@ def test_that_all_have_a_value_in_some_row_is_no_diversity() -> None:
     assert close.holds  # the value of a row is as likely as in the table
 
 
-def test_what_needs_one_description_of_a_person_is_not_judged() -> None:
+def test_presence_by_weights_is_not_judged_where_there_are_none() -> None:
     release = as_published([[("x", "A")], [("x", "B"), ("y", "A")]])
     verdict = sf.audit(release, [sf.DeltaPresence(0, 0.5, population="weights")]).verdicts[0]
     assert verdict.status == "cannot_judge"
-    assert "links several rows" in verdict.note
+    assert "no survey weights" in verdict.note
 
 
 def test_an_intersection_attack_asks_whose_each_row_is() -> None:

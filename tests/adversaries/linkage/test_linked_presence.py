@@ -22,7 +22,7 @@ from sfumato.criteria.base import judge
 from sfumato.ledger.content import pack, unpack
 from sfumato.release.linked import cuts_people
 from sfumato.release.release import as_it_stands
-from tests.adversaries.linkage.test_linked_register import (
+from tests.adversaries.linkage.linked_people import (
     OTHERS,
     PEOPLE,
     published_as,

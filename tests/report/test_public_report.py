@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.criteria.base import judge
 from sfumato.errors import InputError
 from sfumato.report.report import FLOOR, Report, floor_of
+from sfumato.schema.roles import ShownRows
 from tests.report.zoo import ZOO
 
 COUNTS = {"people", "groups", "suppressed"}
@@ -151,3 +155,51 @@ def test_a_bare_report_is_still_written(report: Report) -> None:
     assert "Group sizes" not in titles
     assert json.loads(bare.to_json())["holds"] is report.holds
     assert "<h1" in bare.to_html()
+
+
+def surveyed(rows: ShownRows, **publish: Any) -> sf.Table:
+    """Somebody alone in her ward, whose weight is told nowhere."""
+    wards, weights = "NNNNNS", [3.0, 4.0, 5.0, 6.0, 7.5, 13.247]
+    people = [person for person in range(6) for _ in range(1 if rows == "gathered" else 2)]
+    drawn = np.random.default_rng(1).choice(["flu", "cold"], len(people))
+    table = pa.table(
+        {
+            "id": people,
+            "ward": [wards[person] for person in people],
+            "ill": drawn,
+            "w": [weights[person] for person in people],
+        }
+    )
+    given = sf.Schema(
+        quasi=["ward"], sensitive="ill", person="id", rows=rows, weight="w", **publish
+    )
+    return sf.read(table, given)
+
+
+@pytest.mark.parametrize("rows", ["gathered", "linked"])
+@pytest.mark.parametrize("published", [True, False])
+@pytest.mark.parametrize(
+    "criterion", [sf.KMap(2, "weights"), sf.DeltaPresence(0, 0.5, "weights")], ids=lambda c: c.name
+)
+def test_what_weights_add_up_to_is_told_only_as_far_as_they_are_published(
+    rows: ShownRows, *, published: bool, criterion: Any, tmp_path: Path
+) -> None:
+    table = surveyed(rows, **({"publish_weight": "group"} if published else {}))
+    policy = sf.Policy([criterion])
+    release = sf.generalize(table, {"ward": 0})
+    report = sf.audit(release, policy)
+    assert report.holds
+    assert report.verdicts[0].measured is not None
+    release.save(tmp_path / "out", report=report, policy=policy)
+    (promise,) = json.loads((tmp_path / "out/public/manifest.json").read_text())["promises"]
+    assert promise["holds"]
+    (verdict,) = json.loads(report.public().to_json())["verdicts"]
+    assert verdict["measured"] == promise["measured"]
+    if published:
+        read = sf.read_release(tmp_path / "out/public", table.schema)
+        assert promise["measured"] == pytest.approx(judge(criterion, read).measured, rel=1e-12)
+    else:
+        assert promise["measured"] is None
+        pages = [report.public().to_html(), report.public().to_markdown()]
+        pages += [file.read_text() for file in (tmp_path / "out/public").iterdir()]
+        assert not any(figure in page for figure in ("13.24", "0.1960") for page in pages)

@@ -152,9 +152,15 @@ class Criterion(ABC):
             raise PolicyError(f"{self.name}: joint targets {AT_END}")
         return self
 
+    @property
+    def reads_weights(self) -> bool:
+        """Whether it adds up survey weights, which not every release publishes."""
+        return False
+
     def stays_private(self, release: Release) -> bool:
         """Whether what is measured of a release is its owner's alone to know."""
-        return self.private
+        own_weights = self.reads_weights and release.schema.publish_weight is None
+        return self.private or own_weights
 
     def check_columns(self, quasi: Sequence[str]) -> None:  # noqa: B027 - most name none
         """Refuse names of quasi-identifiers that are none; a policy asks with its schema's."""
@@ -354,23 +360,6 @@ class ReleaseCriterion(Criterion):
         """Weigh many splits, here one by one: parent i would become the children first[i] to
         first[i + 1]."""
         return OneByOne(self, parents, children, first)
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgedAtEnd(ReleaseCriterion):
-    """A criterion of whole releases that no search can carry along: it allows every step, is left
-    out of the search (`at_end`) and judged once, on what was found."""
-
-    at_end: ClassVar[bool] = True
-
-    def bind(self, counts: TableCounts) -> Self:
-        return self
-
-    def start(self, groups: Groups) -> object:
-        return ()
-
-    def split(self, state: object, parent: Groups, children: Groups) -> object:
-        return state
 
 
 def judge(criterion: Criterion, release: Release) -> Verdict:

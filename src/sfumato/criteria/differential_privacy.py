@@ -17,7 +17,8 @@ from typing import ClassVar
 import numpy as np
 
 from sfumato.adversaries.randomised import NAME
-from sfumato.criteria.base import JudgedAtEnd, Measure, Verdict, parameter, summarize
+from sfumato.criteria.at_end import JudgedAtEnd
+from sfumato.criteria.base import Measure, Verdict, parameter, summarize
 from sfumato.errors import InputError, PolicyError, did_you_mean
 from sfumato.numbers import shortest
 from sfumato.release.groups import Groups

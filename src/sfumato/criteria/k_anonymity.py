@@ -115,6 +115,10 @@ class KMap(GroupCriterion):
         return f"k ≥ {self.k} in the population"
 
     @property
+    def reads_weights(self) -> bool:
+        return self.population == WEIGHTS
+
+    @property
     def population_table(self) -> Table | None:
         return self.population if isinstance(self.population, Table) else None
 

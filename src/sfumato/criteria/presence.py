@@ -31,6 +31,7 @@ from sfumato.adversaries.linkage.presence import (
     presence_by_signatures,
 )
 from sfumato.adversaries.locating.people import (
+    WEIGHTS,
     Population,
     PopulationPerGroup,
     check_population,
@@ -113,6 +114,10 @@ class DeltaPresence(GroupCriterion):
     @property
     def required(self) -> str:
         return f"{shortest(self.minimum)} ≤ presence ≤ {shortest(self.maximum)}"
+
+    @property
+    def reads_weights(self) -> bool:
+        return self.population == WEIGHTS
 
     @property
     def population_table(self) -> Table | None:

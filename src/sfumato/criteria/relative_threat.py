@@ -53,8 +53,8 @@ from sfumato.adversaries.relative_threat.result import (
     exact_ti,
     undefined,
 )
+from sfumato.criteria.at_end import JudgedAtEnd
 from sfumato.criteria.base import (
-    JudgedAtEnd,
     Measure,
     Ruling,
     Verdict,

@@ -24,8 +24,8 @@ from sfumato.adversaries.several_rows import (
     RowsRead,
     RowsReader,
 )
+from sfumato.criteria.at_end import JudgedAtEnd
 from sfumato.criteria.base import (
-    JudgedAtEnd,
     Measure,
     Ruling,
     Verdict,

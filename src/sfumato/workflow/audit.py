@@ -32,6 +32,7 @@ from sfumato.release.release import Release
 from sfumato.release.unlinked import owners_unknown
 from sfumato.release.within_limits import limit_findings
 from sfumato.release.write.cells import own_values_note
+from sfumato.release.write.weights import sums_as_published
 from sfumato.report.provenance import Provenance, checked_name
 from sfumato.report.report import (
     ABSENT,
@@ -65,8 +66,11 @@ def as_read(release: Release) -> Release:
 
 
 def as_handed_out(release: Release) -> Release:
-    """As anybody reads it: of rows published one by one nobody else knows whose they are."""
-    seen = as_read(release)
+    """As anybody reads it: of rows published one by one nobody else knows whose they are.
+
+    Survey weights are added up as far as they are published.
+    """
+    seen = replace(as_read(release), population=sums_as_published(release))
     if not _knows_whose(release):
         return seen
     alone = {
@@ -348,20 +352,22 @@ def _limits(release: Release, policy: Policy | None) -> tuple[Verdict, ...]:
 
 
 def _as_published(
-    release: Release, criteria: Iterable[Criterion], verdicts: list[Verdict]
+    release: Release, criteria: Sequence[Criterion], verdicts: list[Verdict]
 ) -> tuple[Verdict, ...]:
     """What anybody can measure: the same criteria against the published distribution.
 
     Measured against the whole table, a figure would tell what suppressed people have; measured on
-    people's true values, it is not told at all; nor is what takes knowing whose rows they are.
+    people's true values, it is not told at all; nor is what takes knowing whose rows they are. Of
+    survey weights, those that are published are added up.
     """
-    hidden = release.suppressed or _knows_whose(release)
-    seen = as_handed_out(release) if hidden else None
+    hidden = bool(release.suppressed) or _knows_whose(release)
+    weighed = any(criterion.reads_weights for criterion in criteria)
+    seen = as_handed_out(release) if hidden or weighed else None
     return tuple(
         replace(verdict, measured=None, worst=(), per_group=None, note="", threats=())
         if criterion.stays_private(release)
         else verdict
-        if seen is None
+        if seen is None or not (hidden or criterion.reads_weights)
         else _by_anybody(criterion, seen, verdict)
         for criterion, verdict in zip(criteria, verdicts, strict=True)
     )

@@ -25,7 +25,7 @@ from sfumato.engines.base import select
 from sfumato.errors import InputError
 from sfumato.numbers import Floats
 from sfumato.release.linked import LinkedPlacement
-from sfumato.release.made import TablePlacement
+from sfumato.release.made import ReadFrom, TablePlacement
 from sfumato.release.release import Release
 
 WARNING = "a weight that few people have finds them as a name does"
@@ -45,6 +45,16 @@ def mean_weights(release: Release) -> Floats:
     if summed is None:
         raise InputError("publish_weight: the weights of this release's groups are not known")
     return rounded(summed / np.maximum(release.groups.published_rows, 1))
+
+
+def sums_as_published(release: Release) -> Floats | None:
+    """What whoever reads the release adds up by group; None where that tells of no people."""
+    schema, summed = release.schema, release.population
+    if schema.publish_weight is None or schema.rows == "unlinked" or summed is None:
+        return None
+    if schema.publish_weight == "keep" or isinstance(release.made, ReadFrom):
+        return summed
+    return mean_weights(release) * release.groups.published_rows
 
 
 def _sums(release: Release) -> Floats | None:

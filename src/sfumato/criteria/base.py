@@ -34,7 +34,7 @@ from sfumato.criteria.steps import Ladder, steps_on
 from sfumato.criteria.steps import OfPoints as OfPoints
 from sfumato.criteria.steps import parameter as parameter
 from sfumato.criteria.verdict import AT_END as AT_END
-from sfumato.criteria.verdict import ONE_ROW
+from sfumato.criteria.verdict import ONE_ROW, ROUNDED, UNDONE, UNOWNED
 from sfumato.criteria.verdict import Measure as Measure
 from sfumato.criteria.verdict import Ruling as Ruling
 from sfumato.criteria.verdict import Sense as Sense
@@ -47,15 +47,11 @@ from sfumato.release.build import joint_groups, lost_together, with_inside
 from sfumato.release.groups import Groups
 from sfumato.release.kinds import kinds_of
 from sfumato.release.release import Release
+from sfumato.release.write.weights import with_most_weights
 
 if TYPE_CHECKING:
     from sfumato.table import Table
 
-UNOWNED = "rows are published one by one, and nothing here says which of them are one person's"
-UNDONE = (
-    "values are altered by chance, and counting them says nothing of people's own; require "
-    "t-closeness (equal), beta-likeness or delta-disclosure of it, which hold for who undoes it"
-)
 EXACT = "exact quasi-identifiers are published: people are told apart by them, not by buckets"
 
 
@@ -364,6 +360,16 @@ class ReleaseCriterion(Criterion):
 
 def judge(criterion: Criterion, release: Release) -> Verdict:
     """The verdict over the attribute a criterion names, or the worst over all of them."""
+    verdict = _judged_as_told(criterion, release)
+    if verdict.status != "violated" or not criterion.reads_weights:
+        return verdict
+    most = with_most_weights(release)
+    if most is None or _judged_as_told(criterion, most).status == "violated":
+        return verdict
+    return replace(verdict, status="cannot_judge", note=ROUNDED)
+
+
+def _judged_as_told(criterion: Criterion, release: Release) -> Verdict:
     if unreadable := _unreadable(criterion, release):
         return unreadable
     judged = _as_judged(criterion, release)

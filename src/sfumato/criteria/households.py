@@ -21,8 +21,9 @@ import numpy as np
 from sfumato.adversaries.linkage.households import PARTED, UNKNOWN, Households
 from sfumato.adversaries.linkage.risks import BY_HOUSEHOLD
 from sfumato.criteria.at_end import JudgedAtEnd
-from sfumato.criteria.base import UNOWNED, Measure, Sense, Verdict, parameter
+from sfumato.criteria.base import Measure, Sense, Verdict, parameter
 from sfumato.criteria.steps import PEOPLE, SHARES, Ladder
+from sfumato.criteria.verdict import UNOWNED
 from sfumato.errors import InputError
 from sfumato.numbers import Floats, Ints, fraction, shortest
 from sfumato.release.groups import Groups

@@ -43,7 +43,6 @@ from sfumato.adversaries.skyline.grounding import ground
 from sfumato.adversaries.skyline.unlinked_rows import is_reached, rows_breach
 from sfumato.counts.counts import Attribute, TableCounts
 from sfumato.criteria.base import (
-    UNOWNED,
     Measure,
     ReleaseCriterion,
     Verdict,
@@ -54,6 +53,7 @@ from sfumato.criteria.skyline_points import KnowledgePoint, Scale, points_of, un
 from sfumato.criteria.skyline_search import Present, Questions, begin, weigh
 from sfumato.criteria.splits import CandidateSplits
 from sfumato.criteria.steps import WAYS, BoundStep
+from sfumato.criteria.verdict import UNOWNED
 from sfumato.errors import InputError, PolicyError
 from sfumato.numbers import Bools, Floats, Ints, shortest
 from sfumato.release.groups import Groups

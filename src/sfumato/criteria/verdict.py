@@ -1,6 +1,6 @@
 """What a criterion found and decided: Measure and Verdict, and which of several verdicts counts.
 
-Stands apart: it is all that whoever reads a judgement needs of the contract of criteria.
+It is all that whoever reads a judgement needs of the contract of criteria.
 """
 
 from __future__ import annotations
@@ -31,6 +31,12 @@ ONE_ROW = (
     "it is defined for people who have one row each, and here they have several, one by one; link "
     "them (rows = 'linked') or gather them, and require several-rows of unlinked ones"
 )
+UNOWNED = "rows are published one by one, and nothing here says which of them are one person's"
+UNDONE = (
+    "values are altered by chance, and counting them says nothing of people's own; require "
+    "t-closeness (equal), beta-likeness or delta-disclosure of it, which hold for who undoes it"
+)
+ROUNDED = "published weights are rounded, and what they may have lost decides it"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import sfumato as sf
 from sfumato.adversaries.linkage.households import UNKNOWN, Households
 from sfumato.adversaries.linkage.risks import BY_HOUSEHOLD, linkage
-from sfumato.criteria.base import UNOWNED
+from sfumato.criteria.verdict import UNOWNED
 from sfumato.release.households_file import HOUSEHOLDS
 from sfumato.release.release import as_it_stands
 from sfumato.release.write.publish import OWNER, rows_with_owners

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+from fractions import Fraction
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,7 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import sfumato as sf
+from sfumato.adversaries.linkage.risks import linkage
 from sfumato.anonymizers.base import Anonymizer
+from sfumato.criteria.base import judge
+from sfumato.criteria.verdict import ROUNDED
 from sfumato.schema.roles import Schema
 from tests.program import sfumato
 
@@ -82,7 +86,7 @@ def test_every_published_cell_counts_what_the_table_counts(
         assert len(set(published)) == 1  # nothing beyond the group
         assert len(published) == len(truth)
         assert sum(published) == pytest.approx(sum(truth), rel=NEAR)
-        assert sum(published) >= sum(truth) * (1 - 1e-9)  # a k-map that holds is read so
+        assert sum(published) <= sum(truth) * (1 + 1e-9)  # never more people than there are
     assert len(by_cell) == len(regions)
 
 
@@ -111,17 +115,51 @@ def test_a_reader_of_the_public_file_finds_the_same_sums(
     assert told["sums_kept_to"] == NEAR
 
 
-@given(st.integers(2, 12), st.integers(2, 60))
-def test_a_k_map_that_holds_exactly_holds_for_who_reads_it(people: int, k: int) -> None:
-    weights = [k / people] * people
-    table = pa.table({"age": [30] * people, "sex": ["f"] * people, "disease": ["flu"] * people})
+def read_by_anybody(weights: list[float]) -> tuple[sf.Release, sf.Release]:
+    """One group of people of these weights, and what is read of it from public/ alone."""
+    many = len(weights)
+    table = pa.table({"age": [30] * many, "sex": ["f"] * many, "disease": ["flu"] * many})
     table = table.append_column("w", pa.array(weights))
     release = sf.generalize(sf.read(table, schema()), {"age": 1})
     with TemporaryDirectory() as folder:
         release.save(f"{folder}/out")
-        read = sf.read_release(f"{folder}/out/public", schema())
-    for either in (release, read):
-        assert sf.KMap(k, "weights").verdict(either.groups).holds
+        return release, sf.read_release(f"{folder}/out/public", schema())
+
+
+@given(st.integers(2, 12), st.integers(2, 60))
+def test_a_k_map_that_holds_exactly_is_violated_for_nobody(people: int, k: int) -> None:
+    release, read = read_by_anybody([k / people] * people)
+    assert judge(sf.KMap(k, "weights"), release).holds
+    verdict = judge(sf.KMap(k, "weights"), read)
+    shown_whole = 10**5 * k % people == 0 and k / people < 10
+    assert verdict.status in ({"holds"} if shown_whole else {"holds", "cannot_judge"})
+
+
+@given(st.lists(st.integers(1, 10**7), min_size=1, max_size=9), st.integers(-2, 2))
+def test_nothing_holds_for_who_reads_it_that_does_not_hold(many: list[int], off: int) -> None:
+    release, read = read_by_anybody([weight / 1000 for weight in many])
+    true, k = Fraction(sum(many), 1000), max(1, round(sum(many) / 1000) + off)
+    share = float(len(many) / (true + Fraction(off, 1000))) if 1000 * true + off > 0 else 1.0
+    share = min(share, 1.0)
+    for criterion in (sf.KMap(k, "weights"), sf.DeltaPresence(0, share, "weights")):
+        own, told = judge(criterion, release), judge(criterion, read)
+        assert not told.holds or own.holds
+        assert told.status != "violated" or not own.holds
+    if k > true and k > len(many):
+        assert not judge(sf.KMap(k, "weights"), read).holds
+    risks = [linkage(one).journalist for one in (release, read)]
+    assert risks[0] is not None
+    assert risks[1] is not None
+    assert risks[1].highest >= risks[0].highest * (1 - 1e-9)
+
+
+def test_an_unsure_bound_says_why() -> None:
+    release, read = read_by_anybody([3.0, 3.0, 4.0])
+    assert judge(sf.KMap(10, "weights"), release).holds
+    verdict = judge(sf.KMap(10, "weights"), read)
+    assert (verdict.status, verdict.note) == ("cannot_judge", ROUNDED)
+    assert verdict.measured == pytest.approx(9.99999, abs=1e-7)
+    assert judge(sf.KMap(11, "weights"), read).status == "violated"
 
 
 def test_an_engine_that_writes_the_rows_writes_the_same_weights(tmp_path: Path) -> None:

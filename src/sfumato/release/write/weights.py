@@ -2,7 +2,8 @@
 
 So a weight tells nothing of anybody beyond her group, and the weights of every published group add
 up to those of its people, as near as six digits tell: published cells count what the table counts.
-Means are rounded up, so that a k-map that holds at home holds for whoever reads the public file.
+Means are rounded down, so that a group stands for no fewer people than the public file says: what
+holds for whoever reads it holds.
 People who are suppressed take their weights with them. Whoever wants the whole population
 multiplies by the factor that the manifest tells, if so many are suppressed that it tells of none.
 
@@ -14,7 +15,8 @@ reads the file cannot count her once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, Context
+from dataclasses import replace
+from decimal import ROUND_FLOOR, Context
 from typing import Any
 
 import numpy as np
@@ -35,7 +37,8 @@ WARNING_LINKED = (
     "have the same weight it is theirs"
 )
 DIGITS = 6  # that a published mean has
-_UP = Context(prec=DIGITS, rounding=ROUND_CEILING)
+KEPT_TO = 10 / 10**DIGITS  # the largest share of a mean that goes by rounding
+_DOWN = Context(prec=DIGITS, rounding=ROUND_FLOOR)
 _MANY = 10  # suppressed people of whom a sum may be told
 
 
@@ -57,6 +60,16 @@ def sums_as_published(release: Release) -> Floats | None:
     return mean_weights(release) * release.groups.published_rows
 
 
+def with_most_weights(release: Release) -> Release | None:
+    """A release that was read, with all that its means may have lost; None where they are exact."""
+    rows_known = release.schema.rows == "unlinked" and not release.groups.owners_unknown
+    from_files = isinstance(release.made, ReadFrom) and bool(release.made.files)
+    rounded_means = from_files and release.schema.publish_weight == "group" and not rows_known
+    if release.population is None or not rounded_means:
+        return None
+    return replace(release, population=release.population * (1 + KEPT_TO))
+
+
 def _sums(release: Release) -> Floats | None:
     """What the weights of each group's rows add up to."""
     if release.schema.rows != "unlinked" or release.population is None:
@@ -73,15 +86,15 @@ def _sums(release: Release) -> Floats | None:
 
 
 def rounded(numbers: Floats) -> Floats:
-    """Numbers to as many digits as are published, never less than they are."""
-    return np.array([float(_UP.create_decimal(f"{number:.12g}")) for number in numbers.tolist()])
+    """Numbers to as many digits as are published, never more than they are."""
+    return np.array([float(_DOWN.create_decimal(f"{number:.12g}")) for number in numbers.tolist()])
 
 
 def told_of_weights(release: Release) -> dict[str, object]:
     """What a manifest says of the column of weights."""
     if release.schema.publish_weight != "group":
         return {"weights": "original", "warning": WARNING}
-    entry: dict[str, object] = {"weights": "mean of the group", "sums_kept_to": 10 / 10**DIGITS}
+    entry: dict[str, object] = {"weights": "mean of the group", "sums_kept_to": KEPT_TO}
     placement, summed = release.placement, _sums(release)
     of_rows = release.schema.rows == "unlinked"
     if of_rows:

@@ -34,7 +34,7 @@ from sfumato.criteria.steps import Ladder, steps_on
 from sfumato.criteria.steps import OfPoints as OfPoints
 from sfumato.criteria.steps import parameter as parameter
 from sfumato.criteria.verdict import AT_END as AT_END
-from sfumato.criteria.verdict import ONE_ROW, ROUNDED, UNDONE, UNOWNED
+from sfumato.criteria.verdict import EXACT, ONE_ROW, PUBLISHED_ALONE, ROUNDED, UNDONE, UNOWNED
 from sfumato.criteria.verdict import Measure as Measure
 from sfumato.criteria.verdict import Ruling as Ruling
 from sfumato.criteria.verdict import Sense as Sense
@@ -51,8 +51,6 @@ from sfumato.release.write.weights import with_most_weights
 
 if TYPE_CHECKING:
     from sfumato.table import Table
-
-EXACT = "exact quasi-identifiers are published: people are told apart by them, not by buckets"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,6 +71,7 @@ class Criterion(ABC):
     of_lists: ClassVar[bool] = False  # True: people's linked rows are judged by `OfLists` besides
     of_several: ClassVar[bool] = False  # True: it can judge people who have several values each
     of_rows: ClassVar[bool] = False  # True: of release scope, and defined for several rows
+    reads_reference: ClassVar[bool] = False  # True: it refers to everybody's distribution
     of_signatures: ClassVar[bool] = False  # True: it judges linked rows by person and by row itself
     joint: ClassVar[Sequence[str]] = ()
     """Sensitive columns that are one attribute together, its values being those that occur; for
@@ -361,6 +360,8 @@ class ReleaseCriterion(Criterion):
 def judge(criterion: Criterion, release: Release) -> Verdict:
     """The verdict over the attribute a criterion names, or the worst over all of them."""
     verdict = _judged_as_told(criterion, release)
+    if release.whole_unknown and criterion.reads_reference and verdict.measured is not None:
+        return verdict.with_note(PUBLISHED_ALONE)
     if verdict.status != "violated" or not criterion.reads_weights:
         return verdict
     most = with_most_weights(release)
@@ -391,7 +392,7 @@ def _judged_as_told(criterion: Criterion, release: Release) -> Verdict:
         known = verdict.measured if (cap := verdict.sense == "at_least") else None
         verdict = replace(verdict, status="cannot_judge", measured=known, at_most=cap, note=UNOWNED)
     if release.regions.exact and criterion.about_identity:
-        return replace(verdict, per="tuple", note="; ".join(filter(None, (verdict.note, EXACT))))
+        return replace(verdict.with_note(EXACT), per="tuple")
     return verdict
 
 

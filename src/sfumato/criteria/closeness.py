@@ -30,10 +30,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
-from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.base import GroupCriterion, Measure, Verdict, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, RuleKind, each_value, flows, near
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import SHARES, Ladder
+from sfumato.criteria.whole_table import whoever_is_missing
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools, Codes, Floats, fraction, shortest
 from sfumato.release.groups import Groups
@@ -52,6 +53,7 @@ class TCloseness(GroupCriterion):
     adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
+    reads_reference: ClassVar[bool] = True
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("t", SHARES),)
 
     t: float
@@ -93,6 +95,12 @@ class TCloseness(GroupCriterion):
     @property
     def survives_undoing(self) -> bool:
         return self.distance == "equal"
+
+    def of_release(self, release: Release, groups: Groups) -> Verdict:
+        verdict = super().of_release(release, groups)
+        return (
+            whoever_is_missing(self, verdict, release, groups) if self.survives_undoing else verdict
+        )
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         exact: Callable[[Groups, list[Fraction]], Fraction]

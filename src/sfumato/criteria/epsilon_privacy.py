@@ -26,6 +26,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from sfumato.adversaries.base import Asked
+from sfumato.adversaries.priors import OfTable
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.beliefs import in_words
 from sfumato.adversaries.realistic.cells import CellPrior, small
@@ -142,6 +143,10 @@ class EpsilonPrivacy(GroupCriterion):
         needed = {"regions"} if self.adversary.by_region else set()
         needed |= {"members"} if self.adversary.by_cell else set()
         return frozenset(needed | ({"protect"} if per_person(self.predicates) else set()))
+
+    @property
+    def reads_reference(self) -> bool:  # type: ignore[override]
+        return isinstance(self.adversary.shape, OfTable)
 
     def stays_private(self, release: Release) -> bool:
         """What people protect is not published, and the figure tells of somebody that she does."""

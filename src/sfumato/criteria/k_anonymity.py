@@ -41,7 +41,6 @@ from sfumato.adversaries.locating.signature_register import count_register, over
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import (
-    EXACT,
     Criterion,
     GroupCriterion,
     Measure,
@@ -53,6 +52,7 @@ from sfumato.criteria.count_rules import CountRule, fewest, largest_shares
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import PEOPLE, SHARES, Ladder
 from sfumato.criteria.together import Together
+from sfumato.criteria.verdict import EXACT
 from sfumato.errors import PolicyError, ResourceError, did_you_mean, quoted
 from sfumato.numbers import Bools, fraction, shortest
 from sfumato.release.groups import Groups

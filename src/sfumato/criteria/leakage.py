@@ -34,7 +34,7 @@ from sfumato.adversaries.base import Asked
 from sfumato.adversaries.leakage.expectation import OBSERVER, Expectation, leakage
 from sfumato.adversaries.leakage.metrics import EUCLIDEAN, METRICS, Metric, placed
 from sfumato.adversaries.leakage.observer import WORDS, Observer
-from sfumato.adversaries.priors import FewerColumns, PriorGiven, parse_prior
+from sfumato.adversaries.priors import FewerColumns, OfTable, PriorGiven, parse_prior
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import (
     AT_END,
@@ -174,6 +174,10 @@ class LeakageCriterion(GroupCriterion):
     @cached_property
     def observer(self) -> Observer:
         return Observer(self.prior)
+
+    @property
+    def reads_reference(self) -> bool:  # type: ignore[override]
+        return isinstance(self.prior, OfTable)
 
     @property
     def against(self) -> str:

@@ -20,12 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
-from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
+from sfumato.criteria.base import GroupCriterion, Measure, Verdict, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, largest_shares, least_shares
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import Ladder
+from sfumato.criteria.whole_table import whoever_is_missing
 from sfumato.numbers import Bools, fraction, shortest
 from sfumato.release.groups import Groups
+from sfumato.release.release import Release
 
 GAINS = (10, 5, 4, 3, 2, 1.5, 1, 0.5, 0.25, 0.1)  # the most allowed
 _UNSURE = 1e-12  # logarithms are compared with this margin, on the unsafe side
@@ -47,6 +49,7 @@ class BetaLikeness(GroupCriterion):
     adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
+    reads_reference: ClassVar[bool] = True
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("beta", (20, *GAINS)),)
 
     beta: float
@@ -65,6 +68,10 @@ class BetaLikeness(GroupCriterion):
     @property
     def survives_undoing(self) -> bool:
         return not self.enhanced
+
+    def of_release(self, release: Release, groups: Groups) -> Verdict:
+        verdict = super().of_release(release, groups)
+        return whoever_is_missing(self, verdict, release, groups)
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         gain = _gain(groups)
@@ -115,6 +122,7 @@ class DeltaDisclosure(GroupCriterion):
     adversary: ClassVar[str] = RANDOM_WORLDS
     merge_closed: ClassVar[bool] = True
     upward_closed: ClassVar[bool] = False
+    reads_reference: ClassVar[bool] = True
     ladders: ClassVar[tuple[Ladder, ...]] = (Ladder("delta", GAINS),)
 
     delta: float

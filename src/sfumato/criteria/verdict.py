@@ -36,6 +36,10 @@ UNDONE = (
     "values are altered by chance, and counting them says nothing of people's own; require "
     "t-closeness (equal), beta-likeness or delta-disclosure of it, which hold for who undoes it"
 )
+EXACT = "exact quasi-identifiers are published: people are told apart by them, not by buckets"
+PUBLISHED_ALONE = (
+    "judged against the values that are published; those of suppressed people are not known"
+)
 ROUNDED = "published weights are rounded, and what they may have lost decides it"
 
 
@@ -118,6 +122,10 @@ class Verdict(Displayed):
     @property
     def holds(self) -> bool:
         return self.status == "holds"
+
+    def with_note(self, words: str) -> Verdict:
+        """The same, telling this besides."""
+        return replace(self, note="; ".join(filter(None, (self.note, words))))
 
     def without_groups(self) -> Verdict:
         """The same, telling of no group: those that were judged are not the release's own."""

@@ -398,7 +398,8 @@ class ReadFrom:
     quasi-identifiers may be, where its owner kept that and the schema does not say. `perturbed`:
     what it says was done to columns. `linked_table`: where a pseudonym links rows, the table it was
     made of, where its owner gave that; `cut`: some people's rows may be left out in part there, or
-    stand under several pseudonyms.
+    stand under several pseudonyms. `whole_unknown`: people or rows were left out of it, or may have
+    been, and what values those have is not known.
     """
 
     counted_from: Placement | None = None
@@ -413,6 +414,7 @@ class ReadFrom:
     households: PlacedMembers | None = None
     linked_table: Table | None = None
     cut: bool = False
+    whole_unknown: bool = False
 
     def inside(self, total: int) -> Inside | None:
         return self.people

@@ -101,6 +101,11 @@ class Release(Displayed):
         return self.made.guarantee
 
     @property
+    def whole_unknown(self) -> bool:
+        """Whether "the whole table" is those who are published, and there may be others."""
+        return isinstance(self.made, ReadFrom) and self.made.whole_unknown
+
+    @property
     def placement(self) -> TablePlacement | None:
         """Who of its table went into which group, of a release made here."""
         return self.made.placement if isinstance(self.made, MadeHere) else None

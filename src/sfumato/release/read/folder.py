@@ -195,7 +195,7 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
                 f"{manifest.path} says that column {name!r} holds one value a person, but it holds "
                 "lists; restore it"
             )
-    by_row = release.by_row
+    by_row, whole_unknown = release.by_row, False
     by_attribute = dict(release.by_attribute)
     notes = list(release.notes)
     private, reason, unchecked = _private_side(manifest, public.parent / "private")
@@ -223,7 +223,9 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
             f"differentially private: {manifest.guarantee}",
             "that its counts are noisy, and how, is its manifest's word; no file shows it",
         ]
-    elif manifest.suppressed:
+    elif whole_unknown := bool(
+        manifest.suppressed or manifest.hidden_rows or manifest.rows == "unlinked"
+    ):
         notes.append(
             f"the whole table's distribution is not known{reason}; the published one stands in"
         )
@@ -251,7 +253,15 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
     return replace(
         release,
         counted_groups=by_attribute,
-        by_row=None if by_row is None else replace(by_row, suppressed=manifest.hidden_rows),
+        by_row=None
+        if by_row is None
+        else replace(
+            by_row,
+            suppressed=manifest.hidden_rows,
+            made=replace(by_row.made, whole_unknown=whole_unknown)
+            if isinstance(by_row.made, ReadFrom)
+            else by_row.made,
+        ),
         regions=of_scheme(release.regions, manifest.scheme),
         suppressed=manifest.suppressed,
         notes=tuple(notes),
@@ -264,6 +274,7 @@ def with_manifest(release: Release, manifest: Manifest) -> Release:
             domains=_domains(public.parent / "private" / DOMAINS, release.regions.columns),
             perturbed=perturbed,
             cut=manifest.may_cut,
+            whole_unknown=whole_unknown,
         ),
     )
 

@@ -269,7 +269,8 @@ The table `adversary` of epsilon-privacy: what she has seen before, and whom she
 ([realistic adversaries](papers/realistic.md)).""",
     "Files of people": """
 `population`, `prior` and `shape` may name a table of people, or a release about them; `earlier`
-ledgers and releases. Names are relative to the policy: a text, or a table of these keys.""",
+ledgers and releases. Names are relative to the policy: a text, or a table of these keys. A table
+of people is read as `[read]` says of the policy's own, where it is written like that.""",
     "Anonymizer": """
 What makes the release; `best` if it is left out. What each does: [anonymizers](anonymizers.md).""",
     "Perturb": """

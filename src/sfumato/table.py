@@ -299,8 +299,8 @@ def _folder(file: Path) -> Path:
 class Table(Displayed):
     """A table about people: its schema, its counts, and the engine that holds its rows.
 
-    `file` is the one file that says it all, if there is one that is read without further options;
-    `files` are all that were read, with whatever options.
+    `file` is the one file that says it all, if there is one that is read without further options,
+    or `read_as` the policy that names it says; `files` are all that were read, whatever options.
     `two_ways`: quasi-identifiers with values that were written in two ways and count as one.
     `of_file`: it is a file, which is handed out with all of its columns or not at all; of a frame
     only those that have a role would be. `rows`: where a pseudonym is to link them, the rows.
@@ -325,6 +325,7 @@ class Table(Displayed):
     key: bytes | None = field(default=None, repr=False)
     keyed: KeyedPeople | None = field(default=None, repr=False)
     files: tuple[FileStamp, ...] = field(default=(), repr=False)
+    read_as: Reading = field(default=Reading(), repr=False)
 
     @property
     def people(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import shutil
 import stat
 from pathlib import Path
@@ -357,3 +358,65 @@ def test_a_policy_reached_by_a_link_means_the_files_beside_itself(tmp_path: Path
     (real / "policy.toml").symlink_to(link / "policy.toml")
     with pytest.raises(sf.PolicyError, match="cannot be read"):
         sf.Policy.load(link / "policy.toml")
+
+
+GERMAN = """
+[read]
+dates = { "born" = "DMY", "moved" = "DMY" }
+missing = ["?"]
+decimal = ","
+delimiter = ";"
+codes = { "weight" = ["N"] }
+[schema]
+quasi = ["born", "weight"]
+sensitive = "disease"
+[anonymizer]
+kind = "mondrian"
+[[require]]
+"""
+GERMAN_ROWS = "03.04.1980;70,5;flu\n?;N;cold\n03.04.1980;70,5;flu\n?;N;cold\n"
+PLAIN_ROWS = "1980-04-03,70.5,flu\n,,cold\n"
+
+
+@pytest.mark.parametrize(
+    "required",
+    [
+        'kind = "k-map"\nk = 2\npopulation = "people.csv"',
+        LEAKAGE + '{ file = "people.csv" }',
+        EPSILON + '{ shape = { file = "people.csv" } }',
+    ],
+)
+def test_a_file_of_people_is_read_as_the_table_of_its_policy_is(
+    tmp_path: Path, required: str
+) -> None:
+    data, policy, out = tmp_path / "data.csv", tmp_path / "policy.toml", tmp_path / "out"
+    policy.write_text(GERMAN + required)
+    data.write_text("born;weight;disease;moved\n" + GERMAN_ROWS.replace("\n", ";03.04.2001\n"))
+    (tmp_path / "people.csv").write_text("born;weight;disease\n" + GERMAN_ROWS)
+    run = sfumato("anonymize", data, "--policy", policy, "--out", out)
+    assert run.returncode == 0, run.stderr
+    saved = out / "private" / "policy.toml"
+    assert "people.csv" in saved.read_text()
+    assert sfumato("audit", out, "--policy", saved).returncode == 0
+    assert sf.Policy.load(saved).require == sf.Policy.load(policy).require
+
+
+def test_a_file_of_people_that_is_written_otherwise_is_read_as_it_is(tmp_path: Path) -> None:
+    kmap, people = 'kind = "k-map"\nk = 1\npopulation = ', tmp_path / "people.csv"
+
+    def values(told: str) -> list[object]:
+        (tmp_path / "policy.toml").write_text(GERMAN + kmap + told)
+        policy = sf.Policy.load(tmp_path / "policy.toml")
+        policy.save(tmp_path / "again.toml")
+        again = sf.Policy.load(tmp_path / "again.toml")
+        assert again.require == policy.require
+        return [domain.values[0] for domain in again.require[0].population.counts.quasi]
+
+    people.write_text("born,weight,disease\n" + PLAIN_ROWS)
+    assert values('"people.csv"') == [dt.date(1980, 4, 3), 70.5]
+    people.write_text("born;weight\n03/04/1980;70.500\n04/12/1980;N\n")
+    own = '{ file = "people.csv", read = { dates = "MDY", decimal = "." } }'
+    assert values(own) == [dt.date(1980, 3, 4), 70.5]
+    for wrong in ("{ sheet = 'a' }", "{ decimal = ';' }", "3"):
+        with pytest.raises(sf.PolicyError, match="population"):
+            values(f'{{ file = "people.csv", read = {wrong} }}')

@@ -152,7 +152,9 @@ def relative(
         raise InputError("nothing is asked: give --table FILE, or --victim COLUMN=VALUE,...")
     given: dict[str, Any] = {
         "joint": checked_joint("--joint", _names(joint), sensitive) if joint else None,
-        "prior": None if prior is None else linked_prior("--prior", prior, Path(), schema),
+        "prior": None
+        if prior is None
+        else linked_prior("--prior", prior, Path(), schema, table_reading=reading.over(rules.read)),
         "weight": weight,
         "learner": learner,
         "gain": gain,
@@ -300,7 +302,9 @@ def intersect(
         read_one(path, rules, schema, replace(reading, scheme=how))
         for path, how in zip(releases, schemes_of(releases, scheme or ()), strict=True)
     ]
-    population = linked_prior("--prior", prior, Path(), schema)
+    population = linked_prior(
+        "--prior", prior, Path(), schema, table_reading=reading.over(rules.read)
+    )
     people = read_targets(targets, rules, schema, read, reading, truth, unknown)
     attack = intersection_attack(
         read,

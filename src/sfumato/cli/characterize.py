@@ -100,7 +100,9 @@ def characterize(
         max_size,
         _targets(target),
         columns=column or None,
-        prior={"given": given} if given else linked_prior("--prior", prior, Path(), schema),
+        prior={"given": given}
+        if given
+        else linked_prior("--prior", prior, Path(), schema, table_reading=reading.over(rules.read)),
         metrics=metric or (),
         individuals=private is not None,
     )

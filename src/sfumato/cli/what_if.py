@@ -115,7 +115,12 @@ def realistic(
 
     check_files(html, private, force=force, tables=False)
     rules, schema = load_rules(policy)
-    given = None if shape == "any" else linked_prior("--shape", shape, Path(), schema, "shape")
+    table_reading = reading.over(rules.read)
+    given = (
+        None
+        if shape == "any"
+        else linked_prior("--shape", shape, Path(), schema, "shape", table_reading)
+    )
     judged = read_judged(release, rules, schema, reading)
     groups = groups_about(judged, sensitive)
     records = float(groups.people()) if stubbornness is None else stubbornness

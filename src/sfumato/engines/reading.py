@@ -38,6 +38,7 @@ SpecialCodes = Mapping[str, Sequence[str]] | None
 # What an option is about: how a file is written; what reads it, and where; a table of people that
 # is in two files; a release.
 OptionSubject = Literal["file", "engine", "facts", "release", "manifest"]
+OF_FORM = ("delimiter", "decimal", "encoding", "dates", "first_year", "missing", "codes")
 OF_TABLES: tuple[OptionSubject, ...] = ("file", "engine", "facts")
 OF_POLICIES: tuple[OptionSubject, ...] = ("file", "engine")
 OF_RELEASES: tuple[OptionSubject, ...] = ("file", "engine", "facts", "release")
@@ -331,6 +332,14 @@ class Reading:
             **{name: part(getattr(self, name)) for name in ("dates", "missing", "codes")},  # type: ignore[arg-type]
         )
 
+    def of_others(self, columns: Collection[str]) -> Reading:
+        """What it says of how lines and cells are written, which other files are likely to share.
+
+        Of which sheet and in which engine it says of its own table alone.
+        """
+        shared = {name: value for name, value in self.given_fields().items() if name in OF_FORM}
+        return Reading(**shared).of_columns(columns)  # type: ignore[arg-type]  # of these fields
+
     def given_fields(self) -> dict[str, object]:
         """What was said: the fields that are not what they are without a word."""
         values = {option.name: getattr(self, option.name) for option in fields(self)}
@@ -418,6 +427,14 @@ def by_column(words: Sequence[str]) -> dict[str, list[str]]:
 def _check_known(name: str, word: str | None, allowed: Collection[str]) -> None:
     if word is not None and word not in allowed:
         raise InputError(f"{name} {word!r} is not known; {did_you_mean(word, allowed)}")
+
+
+def form_stated(entries: Mapping[str, object]) -> Reading:
+    """What the entry of a file of people says of how it is written."""
+    for name in entries:
+        if name not in OF_FORM:
+            raise InputError(f"unknown key {name!r} in read; {did_you_mean(name, OF_FORM)}")
+    return Reading(**entries)  # type: ignore[arg-type]  # each is checked there
 
 
 def options_about(*subjects: OptionSubject) -> list[Field[object]]:

@@ -11,12 +11,14 @@ import io
 import os
 import re
 import zlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from sfumato.engines.encoding import TextEncoding, decoded, encoding_of
+from sfumato.engines.encoding import TextEncoding, decoded, encoding_of, is_utf8_text
 from sfumato.engines.files import (
+    is_text,
+    kind_of,
     packing_of,
     shown_name,
     text_ending_of,
@@ -24,6 +26,8 @@ from sfumato.engines.files import (
     unreadable,
 )
 from sfumato.engines.form import FileForm
+from sfumato.engines.notations import is_iso
+from sfumato.engines.reading import Reading
 from sfumato.errors import InputError, list_some
 
 DELIMITERS = (",", ";", "\t", "|")
@@ -49,6 +53,12 @@ class TextFile:
     @property
     def delimiter(self) -> str:
         return self.form.delimiter
+
+    def has_iso_dates(self, column: str) -> bool:
+        """Whether the first cells of a column are dates as everybody reads them."""
+        place = self.columns.index(column)
+        cells = [row[place] for row in self.head if len(row) > place and row[place]]
+        return bool(cells) and is_iso(cells)
 
 
 def inspect_text(path: Path, delimiter: str | None = None, encoding: str | None = None) -> TextFile:
@@ -104,6 +114,32 @@ def inspect_text(path: Path, delimiter: str | None = None, encoding: str | None 
         line_end=_line_end(lines[0]),
     )
     return TextFile(path, tuple(header), rows, form, text_encoding, head)
+
+
+def reading_of_another(
+    table_reading: Reading, files: Sequence[Path], columns: Collection[str]
+) -> Reading:
+    """What was said of how a table is written, as far as it may be so of other files, too.
+
+    A text is taken at this word only if it has these `columns` then.
+    """
+    likely = table_reading
+    try:
+        if not any(map(is_text, files)):
+            typed = any(path.is_file() and kind_of(path) != "workbook" for path in files)
+            return replace(likely, codes=None) if typed else likely  # its labels tell them
+        if likely.encoding is not None and any(map(is_utf8_text, files)):
+            likely = replace(likely, encoding=None)  # which is plain to see, and not the table's
+        texts = [inspect_text(path, likely.delimiter, likely.encoding) for path in files]
+    except InputError:
+        return Reading()
+    if any(set(columns) - set(text.columns) for text in texts):
+        return Reading()
+    if isinstance(likely.dates, Mapping):
+        plain = {name for text in texts for name in text.columns if text.has_iso_dates(name)}
+        dates = {name: form for name, form in likely.dates.items() if name not in plain}
+        likely = replace(likely, dates=dates)
+    return likely.of_columns({name for text in texts for name in text.columns})
 
 
 def _line_end(line: str) -> str:

@@ -6,6 +6,7 @@ refused when the policy is loaded again. What is no file (a frame, a release jus
 beside the policy: the counts that were used, or what the release publishes; for its owner only.
 
     population = "register.csv"
+    population = { file = "register.csv", read = { delimiter = "," } }  # where [read] says another
     prior = { file = "census.csv", columns = ["age", "sex"] }  # the quasi-identifiers it has
     adversary = { shape = { file = "census.csv", count = "people" } }  # people a row stands for
     adversary = { shape = { file = "release-2023" }, by_region = true }  # a release folder of ours
@@ -29,7 +30,8 @@ from sfumato.adversaries.locating.people import WEIGHTS
 from sfumato.adversaries.priors import FILE, Outside, Prior, PriorGiven, file_named, plain_prior
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.relative_threat.guesses import Gain
-from sfumato.engines.reading import Reading
+from sfumato.engines.reading import Reading, form_stated
+from sfumato.engines.textfile import reading_of_another
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, other_than_file
 from sfumato.files import new_file
 from sfumato.ledger.content import pack, unpack
@@ -38,8 +40,9 @@ from sfumato.release.read.folder import find_manifest
 from sfumato.release.read.read_release import read_release
 from sfumato.release.release import Release
 from sfumato.schema.roles import Schema
-from sfumato.table import FileStamp, Table, digest, load_register, read, real_path
+from sfumato.table import FileStamp, Table, digest, load_register, load_table, real_path
 
+_PLAIN = Reading()
 Slot = Literal["population", "prior", "shape", "shape by region"]
 
 
@@ -59,24 +62,37 @@ class Link:
     """Of a ledger, these releases alone. Example: `releases =
     ["2022", "2023"]` with `file = "ledger.sqlite"`.
     """
+    read: Mapping[str, Any] | None = None
+    """How it is written, where that is not what `[read]` says of the policy's table. Example:
+    `read = { delimiter = ",", decimal = "." }`.
+    """
 
 
 # -- loading ---------------------------------------------------------------------------------------
 
 
 def linked(
-    where: str, entry: Mapping[str, Any], folder: Path, schema: Schema | None
+    where: str,
+    entry: Mapping[str, Any],
+    folder: Path,
+    schema: Schema | None,
+    table_reading: Reading = _PLAIN,
 ) -> dict[str, Any]:
-    """A `[[require]]` table with what its files hold in the place of their names."""
+    """A `[[require]]` table with what its files hold in the place of their names.
+
+    `table_reading`: what `[read]` says, which is likely to be so of a file of other people as well.
+    """
     entry_read = dict(entry)
     population = entry.get("population")
     if population is not None and population != WEIGHTS:
         link = _link(where, "population", population, folder)
         entry_read["population"] = (
-            _people(where, "population", link, schema) if link else population
+            _people(where, "population", link, schema, table_reading) if link else population
         )
     if "prior" in entry:
-        entry_read["prior"] = linked_prior(where, entry["prior"], folder, schema)
+        entry_read["prior"] = linked_prior(
+            where, entry["prior"], folder, schema, table_reading=table_reading
+        )
     adversary = entry.get("adversary")
     if isinstance(adversary, Mapping) and "shape" in adversary:
         slot: Slot = (
@@ -84,7 +100,7 @@ def linked(
         )
         entry_read["adversary"] = {
             **adversary,
-            "shape": linked_prior(where, adversary["shape"], folder, schema, slot),
+            "shape": linked_prior(where, adversary["shape"], folder, schema, slot, table_reading),
         }
     if "earlier" in entry:
         entry_read["earlier"] = _earlier(where, entry["earlier"], folder, schema)
@@ -92,13 +108,18 @@ def linked(
 
 
 def linked_prior(
-    where: str, given: PriorGiven, folder: Path, schema: Schema | None, slot: Slot = "prior"
+    where: str,
+    given: PriorGiven,
+    folder: Path,
+    schema: Schema | None,
+    slot: Slot = "prior",
+    table_reading: Reading = _PLAIN,
 ) -> PriorGiven:
     """A prior with the people of its file in the place of the file's name."""
     named = file_named(given)
     key = "prior" if slot == "prior" else "shape"
     link = None if named is None else _link(where, key, named, folder)
-    return given if link is None else _people(where, slot, link, schema)
+    return given if link is None else _people(where, slot, link, schema, table_reading)
 
 
 _ALSO = {
@@ -107,7 +128,8 @@ _ALSO = {
     "shape": "shares or counts",
     "earlier": "anything else",
 }
-_KEYS: dict[str, type] = {"sha256": str, "count": str, "columns": list, "releases": list}
+_TEXTS = dict.fromkeys(("sha256", "count"), str)
+_KEYS: dict[str, type] = {**_TEXTS, "columns": list, "releases": list, "read": dict}
 
 
 def _link(where: str, key: str, given: object, folder: Path) -> Link | None:
@@ -116,7 +138,7 @@ def _link(where: str, key: str, given: object, folder: Path) -> Link | None:
         return Link(folder / given)
     if not isinstance(given, Mapping) or not isinstance(given.get(FILE), str):
         return None
-    allowed = ("sha256", "releases") if key == "earlier" else ("sha256", "count", "columns")
+    allowed = ("sha256", "releases") if key == "earlier" else ("sha256", "count", "columns", "read")
     for option, value in given.items():
         if option == FILE:
             continue
@@ -128,8 +150,9 @@ def _link(where: str, key: str, given: object, folder: Path) -> Link | None:
         listed = not isinstance(value, list) or all(isinstance(path, str) for path in value)
         if not isinstance(value, _KEYS[option]) or not value or not listed:
             raise PolicyError(f"{where}: {key}: {option} = {value!r} is not allowed")
-    lists = {name: tuple(given[name]) for name in ("columns", "releases") if name in given}
-    return Link(folder / given[FILE], given.get("sha256"), given.get("count"), **lists)
+    options: dict[str, Any] = {name: given[name] for name in given if name != FILE}
+    options |= {name: tuple(given[name]) for name in ("columns", "releases") if name in given}
+    return Link(folder / given[FILE], **options)
 
 
 def _check_same(where: str, link: Link, content: Path) -> None:
@@ -142,14 +165,16 @@ def _check_same(where: str, link: Link, content: Path) -> None:
     )
 
 
-def _people(where: str, slot: Slot, link: Link, schema: Schema | None) -> Table | Release:
+def _people(
+    where: str, slot: Slot, link: Link, schema: Schema | None, table_reading: Reading
+) -> Table | Release:
     """People from outside: a table of them, or a release about them."""
     if link.file.is_dir() or link.file.suffix == PACKED:
-        for option in ("count", "columns"):
+        for option in ("count", "columns", "read"):
             if getattr(link, option) is not None:
                 raise PolicyError(
                     f"{where}: {option} is about a table; {link.file.name} is a release, which "
-                    "tells itself what it counts"
+                    "tells itself what it counts, and how it is written"
                 )
         return _release(where, link, schema)
     if schema is None or (slot != "population" and not schema.sensitive):
@@ -157,9 +182,29 @@ def _people(where: str, slot: Slot, link: Link, schema: Schema | None) -> Table 
     _check_same(where, link, link.file)
     wanted = slot_schema(slot, schema, link.columns)
     wanted = wanted if link.count is None else replace(wanted, count=link.count)
+    try:
+        own = form_stated(link.read or {})
+    except InputError as error:
+        raise PolicyError(f"{where}: {slot}: {error}") from None
+    reading = _reading_of_link(slot, link.file, wanted, schema, table_reading, own)
     if slot == "population":
-        return load_register(link.file, wanted, schema.person, Reading())
-    return read(link.file, wanted)
+        people = load_register(link.file, wanted, schema.person, reading)
+    else:
+        people = load_table(link.file, wanted, reading)
+    return replace(people, file=FileStamp.of(link.file), read_as=reading)
+
+
+def _reading_of_link(
+    slot: Slot, file: Path, wanted: Schema, schema: Schema, table_reading: Reading, own: Reading
+) -> Reading:
+    """How a file of people is read: as its own entry says, else as the policy's table is.
+
+    What `[read]` says of which sheet and engine is of that table alone.
+    """
+    needed = {name for role, name in wanted.roles() if slot != "shape" or role == "sensitive"}
+    likely = own.over(table_reading.of_others({*needed, str(schema.person)}))
+    in_file = {name for _, name in wanted.roles()}
+    return own.over(reading_of_another(likely, [file], in_file))
 
 
 def _release(where: str, link: Link, schema: Schema | None) -> Release:
@@ -239,7 +284,7 @@ class Links:
 
     `beside`: the folder the policy is written to; `home` the one it will be in, if that is another.
     Files in `gone`, a folder that is being replaced, are copied. `pinned`: earlier releases are
-    those that were read, whatever a ledger holds later.
+    those that were read, whatever a ledger holds later. `table_reading`: what `[read]` says.
     """
 
     def __init__(
@@ -250,8 +295,10 @@ class Links:
         home: Path | None = None,
         gone: Path | None = None,
         pinned: bool = False,
+        table_reading: Reading = _PLAIN,
     ) -> None:
         self._beside, self._schema, self.pinned = beside, schema, pinned
+        self._table_reading = table_reading
         self._home = real_path(beside if home is None else home)
         self._gone = None if gone is None else real_path(gone)
 
@@ -299,7 +346,7 @@ class Links:
             raise PolicyError(
                 f"{slot}: a file needs the [schema] of its columns; give the policy its schema"
             )
-        read_options = _read_alike(slot, value.schema, self._schema)
+        read_options = _read_alike(slot, value, self._schema, self._table_reading)
         named = None
         if value.file is not None and read_options is not None:
             named = self._named(value.file)
@@ -407,8 +454,11 @@ class Links:
         return {**self._written(path), "count": people, **column_option}
 
 
-def _read_alike(slot: Slot, read_with: Schema, schema: Schema) -> dict[str, Any] | None:
+def _read_alike(
+    slot: Slot, table: Table, schema: Schema, table_reading: Reading
+) -> dict[str, Any] | None:
     """The options with which a policy reads a file as it was read; None if it reads otherwise."""
+    read_with = table.schema
     if not set(schema.sensitive) <= {
         *read_with.sensitive,
         *(schema.sensitive if slot == "population" else ()),
@@ -433,7 +483,15 @@ def _read_alike(slot: Slot, read_with: Schema, schema: Schema) -> dict[str, Any]
         if getattr(read_with, option) != getattr(asked, option):
             return None
     options: dict[str, Any] = {} if columns == default_schema.quasi else {"columns": list(columns)}
-    return options if read_with.count is None else {**options, "count": read_with.count}
+    options |= {} if read_with.count is None else {"count": read_with.count}
+    if table.file is None:
+        return options
+    wanted = asked if read_with.count is None else replace(asked, count=read_with.count)
+    for own in (Reading(), table.read_as):
+        reading = _reading_of_link(slot, table.file.path, wanted, schema, table_reading, own)
+        if reading == table.read_as:
+            return {**options, "read": own.given_fields()} if own.given_fields() else options
+    return None
 
 
 def _write_private(path: Path, content: bytes) -> None:

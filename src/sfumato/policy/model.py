@@ -15,12 +15,10 @@ from pathlib import Path
 
 from sfumato.anonymizers.base import Anonymizer, check_suppression
 from sfumato.criteria.base import Criterion
-from sfumato.engines.encoding import is_utf8_text
-from sfumato.engines.files import is_text
 from sfumato.engines.form import check_format
 from sfumato.engines.reading import OF_POLICIES, Reading
-from sfumato.engines.textfile import inspect_text
-from sfumato.errors import InputError, PolicyError, expect, quoted
+from sfumato.engines.textfile import reading_of_another
+from sfumato.errors import PolicyError, expect, quoted
 from sfumato.perturbation.base import Perturbation
 from sfumato.perturbation.pseudonyms import PseudonymKey
 from sfumato.policy.rules.base import RuleSet
@@ -149,25 +147,7 @@ class Policy:
         if any(not path.is_file() for path in files):
             return reading.over(Reading(partitioned=self.read.partitioned))
         columns = set(self.schema.quasi) if self.schema is not None else set()
-        policy_reading = self.read
-        file_columns: set[str] = set()
-        try:
-            if not any(map(is_text, files)):
-                return reading.over(self.read)
-            if policy_reading.encoding is not None and any(map(is_utf8_text, files)):
-                policy_reading = replace(
-                    policy_reading, encoding=None
-                )  # which is plain to see, and not the table's
-            for path in files:
-                there = set(
-                    inspect_text(path, policy_reading.delimiter, policy_reading.encoding).columns
-                )
-                file_columns |= there
-                if columns - there:
-                    return reading
-        except InputError:
-            return reading
-        return reading.over(policy_reading.of_columns(file_columns))
+        return reading.over(reading_of_another(self.read, files, columns))
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -221,7 +201,14 @@ class Policy:
         from sfumato.policy.toml import save_policy
 
         kept = self if self.schema is not None else replace(self, schema=schema)
-        links = Links(private, kept.schema, home=out / "private", gone=out, pinned=True)
+        links = Links(
+            private,
+            kept.schema,
+            home=out / "private",
+            gone=out,
+            pinned=True,
+            table_reading=kept.read,
+        )
         save_policy(private / "policy.toml", kept if links.any_in(self.require) else self, links)
 
     @property

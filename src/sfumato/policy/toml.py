@@ -127,7 +127,7 @@ def parse_policy(text: str, path: Path, folder: Path | None = None) -> dict[str,
         read = reading_told(model.read)
         schema = _schema(model.schema_, folder) if model.schema_ else None
         require = [
-            _criterion(entry, place, schema, folder)
+            _criterion(entry, place, schema, folder, read)
             for place, entry in enumerate(model.require, start=1)
         ]
         anonymizer = None if model.anonymizer is None else anonymizer_of(model.anonymizer)
@@ -249,10 +249,12 @@ _MAKERS: Mapping[str, Callable[[Any, Path], Hierarchy]] = {
 }
 
 
-def _criterion(entry: dict[str, Any], place: int, schema: Schema | None, folder: Path) -> Criterion:
+def _criterion(
+    entry: dict[str, Any], place: int, schema: Schema | None, folder: Path, read: Reading
+) -> Criterion:
     """One `[[require]]` table through the criterion's own constructor."""
     where = f"[[require]] number {place}"
-    entry = linked(where, entry, folder, schema)
+    entry = linked(where, entry, folder, schema, read)
     if entry.get("distance") == "hierarchy":
         entry = {**entry, "distance": _distance(where, entry.get("sensitive"), schema)}
     return construct(where, entry, CRITERIA)
@@ -302,7 +304,7 @@ def save_policy(path: Path, policy: Any, links: Links | None = None) -> None:
 
     `links` tells where its files are; by default from beside the policy.
     """
-    files = Links(path.parent, policy.schema) if links is None else links
+    files = Links(path.parent, policy.schema, table_reading=policy.read) if links is None else links
     lines = [f"utility = {toml_value(policy.utility)}", f"suppression = {policy.suppression!r}"]
     if policy.format is not None:
         lines.append(f"format = {toml_value(policy.format)}")

@@ -296,6 +296,8 @@ def same_people(first: object, second: object) -> bool:
     if not isinstance(first, Table | Release) or not isinstance(second, Table | Release):
         return False
     same_schema = type(first) is type(second) and first.schema == second.schema
+    if isinstance(first, Table) and isinstance(second, Table) and first.read_as != second.read_as:
+        return False
     return same_schema and first.file is not None and first.file == second.file
 
 

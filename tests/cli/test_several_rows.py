@@ -154,7 +154,10 @@ def test_mistakes_are_told_in_one_line(files: tuple[Path, Path], tmp_path: Path)
     data, policy = files
     plain = tmp_path / "plain.toml"
     plain.write_text(POLICY.replace('rows = "unlinked"\n', "").replace('person = "id"\n', ""))
+    linked = tmp_path / "linked.toml"
+    linked.write_text(POLICY.replace('"unlinked"', '"linked"'))
     for more, why in (
+        ((linked,), "a pseudonym links each person's rows"),
         ((policy, "--knows", "none"), "knows = 'none' is not allowed"),
         ((policy, "--knows", "0"), "knows = 0 is not allowed"),
         ((plain,), "rows are not published one by one"),

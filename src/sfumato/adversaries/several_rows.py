@@ -201,6 +201,12 @@ class RowsReader:
     def attack(self, release: Release, groups: Groups | None = None) -> RowsRead:
         about = release.groups if groups is None else groups
         knows = release.schema.knows if self.knows is None else self.knows
+        if release.groups.beside.unlinked is None and release.schema.rows == "linked":
+            raise InputError(
+                f"{release.label}: a pseudonym links each person's rows, so nobody need find out "
+                "which are whose; linkage, in audit, tells whom somebody finds who knows some of "
+                "them"
+            )
         if release.groups.beside.unlinked is None:
             raise InputError(
                 f"{release.label}: rows are not published one by one; say person and rows = "

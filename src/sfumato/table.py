@@ -32,7 +32,7 @@ from sfumato.engines.base import (
     select,
 )
 from sfumato.engines.choose import open_engine
-from sfumato.engines.files import checked_path, is_text
+from sfumato.engines.files import check_sheet, checked_path, is_text
 from sfumato.engines.reading import Reading, TableOptions
 from sfumato.errors import InputError, SchemaError, expect
 from sfumato.notebook import Displayed
@@ -381,6 +381,7 @@ def read(source: object, schema: Schema | SaysHowToRead, **options: Unpack[Table
     `threads` how many threads DuckDB may use.
     """
     reading = Reading(**options)
+    check_sheet(reading, (source, reading.facts))
     if not isinstance(schema, SaysHowToRead):
         return load_table(source, schema, reading)
     if schema.schema is None:

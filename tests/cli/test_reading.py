@@ -36,6 +36,7 @@ OTHER: dict[str, Any] = {
     "encoding": "cp1252",
     "dates": "DMY",
     "missing": ["?", "NA"],
+    "first_year": 1930,
     "codes": {"income": ["N"]},
 }
 BY_KIND = {str: "word", bool: True, int: 3, Path: "place"}

@@ -13,6 +13,8 @@ from typing import Any
 import openpyxl
 import pandas
 import pyarrow as pa
+import pyarrow.csv as pa_csv
+import pyarrow.parquet as pq
 import pyreadstat
 import pytest
 import xlsxwriter
@@ -296,6 +298,38 @@ def test_sheets_that_are_no_table_are_refused_in_a_line(
     assert run.stderr.count("\n") == 1
     assert expected in run.stderr
     assert "flu" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "more", "expected"),
+    [
+        ("people.csv", ("--sheet", "People"), "people.csv is no workbook, so it has no sheet"),
+        ("people.csv", ("--header", 2), "a text file's first line does (header 1)"),
+        ("people.parquet", ("--header", 1), "people.parquet is no workbook"),
+        ("people.xlsx", ("--header", 15), "14 rows above it fill all columns"),
+        ("few.xlsx", ("--header", 4), "no row is below it"),
+        ("people.csv", ("--first-year", 30), "use a year of four digits, such as 1930"),
+    ],
+)
+def test_an_option_that_could_do_nothing_is_refused_in_a_line(
+    tmp_path: Path, name: str, more: tuple[object, ...], expected: str
+) -> None:
+    table = pa.table({"age": list(range(20, 50)), "ill": ["flu", "gout"] * 15})
+    if name.endswith("csv"):
+        pa_csv.write_csv(table, tmp_path / name)
+    elif name.endswith("parquet"):
+        pq.write_table(table, tmp_path / name)
+    else:
+        rows = [list(row.values()) for row in table.to_pylist()]
+        sheet(
+            tmp_path / name,
+            lambda _, page: rows_of(page, ["age", "ill"], *rows[: 3 if name == "few.xlsx" else 30]),
+        )
+    run = sfumato("init", tmp_path / name, *more, "--out", tmp_path / "policy.toml")
+    assert run.returncode == 2
+    assert run.stderr.count("\n") == 1
+    assert expected in run.stderr
+    assert not (tmp_path / "policy.toml").exists()
 
 
 def test_what_excel_shows_decides_and_no_single_cell_does(tmp_path: Path) -> None:

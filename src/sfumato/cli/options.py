@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -177,7 +178,13 @@ def reads(*subjects: OptionSubject, but: str = "") -> Callable[[Command], Comman
             options |= {
                 name: by_column(words) for name, words in options.items() if isinstance(words, list)
             }
-            command(**given, reading=Reading(**options))
+            reading = Reading(**options)
+            if reading.sheet is not None or reading.header is not None:
+                from sfumato.engines.files import check_sheet
+
+                named = [value if isinstance(value, list) else [value] for value in given.values()]
+                check_sheet(reading, [*itertools.chain(*named), reading.facts])
+            command(**given, reading=reading)
 
         # What a command takes is read off its signature.
         parameters = [

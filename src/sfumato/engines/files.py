@@ -287,6 +287,23 @@ def is_text(path: Path) -> bool:
     return path.is_file() and path.stat().st_size > 0 and kind_of(path) == "text"
 
 
+def check_sheet(reading: Reading, sources: Sequence[object]) -> None:
+    """Refuse a sheet, or a row of one that names the columns, where no file has sheets."""
+    paths = [Path(source) for source in sources if isinstance(source, str | Path)]
+    files = [path for path in paths if path.is_file() and is_data(path.name)]
+    kinds = {kind_of(path) for path in files}
+    if not files or "workbook" in kinds or any(path.is_dir() for path in paths):
+        return
+    label = shown_name(files[0])
+    if reading.sheet is not None:
+        raise InputError(f"{label} is no workbook, so it has no sheet; leave sheet out")
+    if reading.header not in (None, 1) or (reading.header and "text" not in kinds):
+        raise InputError(
+            f"{label} is no workbook, where any row may name the columns: a text file's first line "
+            "does (header 1), other files tell their names; leave header out"
+        )
+
+
 def read_arrow(path: Path) -> pa.Table:
     """An Arrow file, read (a large one is mapped), and looked through.
 

@@ -157,7 +157,11 @@ class Reading:
     header: int | None = field(
         default=None,
         metadata=_option(
-            "file", int, "The row of a sheet that names the columns; the first.", shape="ROW"
+            "file",
+            int,
+            "The row of a sheet that names the columns; the first. Of a text file 1: its first "
+            "line does, even if it looks like a row.",
+            shape="ROW",
         ),
     )
     """Example: `header = 3`."""
@@ -282,8 +286,10 @@ class Reading:
             check_date_form(form)
         year = self.first_year
         expect("first_year", year, (int, NoneType), "a year such as 1930")
-        if year is not None and not (1 <= year <= 9999 - CENTURY and year is not True):
-            raise InputError(f"first_year {quoted(year)} is not allowed; use a year such as 1930")
+        if year is not None and not 1000 <= year <= 9999 - CENTURY:  # 30 is a year, not meant
+            raise InputError(
+                f"first_year {quoted(year)} is not allowed; use a year of four digits, such as 1930"
+            )
         _check_known("engine", self.engine, ENGINES)
         _check_known("scheme", self.scheme, get_args(FileScheme))
         if self.memory is not None:

@@ -125,8 +125,11 @@ def reading_of_another(
     """
     likely = table_reading
     try:
+        kinds = {kind_of(path) for path in files if path.is_file()}
+        if "workbook" not in kinds:
+            likely = replace(likely, sheet=None, header=None)
         if not any(map(is_text, files)):
-            typed = any(path.is_file() and kind_of(path) != "workbook" for path in files)
+            typed = kinds - {"workbook"}
             return replace(likely, codes=None) if typed else likely  # its labels tell them
         if likely.encoding is not None and any(map(is_utf8_text, files)):
             likely = replace(likely, encoding=None)  # which is plain to see, and not the table's

@@ -23,6 +23,7 @@ from sfumato.errors import InputError, MissingExtra, did_you_mean, list_some, na
 MOST_ROWS = (1 << 20) - 1  # of a sheet, below its header
 _DATES, _MOMENTS = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}( \d{2}:\d{2}:\d{2})?$")  # as cells are read
+_MOST_ABOVE = 10  # rows as full as the one that names the columns: more are a table's own
 _EXACT = 10**15  # whole numbers up to which Excel tells them apart
 _FIRST_YEAR = 1900  # of which Excel knows dates
 _HOW = "pip install 'sfumato[files]'"
@@ -103,7 +104,17 @@ def _table(where: str, rows: list[list[Any]], header: int, sheet: str) -> WholeF
         )
     names = rows[header - 1]
     width = max(place for place, cell in enumerate(names, start=1) if cell.value not in (None, ""))
+    above = [row for row in rows[: header - 1] if not any(is_blank([c]) for c in row[:width])]
     below = rows[header:]
+    if len(above) > _MOST_ABOVE or (header > 1 and not below):
+        why = (
+            f"{len(above)} rows above it fill all columns, so it is one of the table's own"
+            if len(above) > _MOST_ABOVE
+            else "no row is below it"
+        )
+        raise InputError(
+            f"{where}: row {header} cannot name the columns, for {why}; say which does"
+        )
     beside = {cell.column_letter for row in below for cell in row[width:] if not is_blank([cell])}
     nameless = [cell.column_letter for cell in names[:width] if is_blank([cell])]
     if nameless or beside:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from sfumato.counts.columns import domain_of, is_list
 from sfumato.engines.base import Source, check_columns_named, named, select
-from sfumato.engines.files import checked_path, is_text
+from sfumato.engines.files import check_sheet, checked_path, is_text
 from sfumato.engines.form import FileForm
 from sfumato.engines.reading import FileOptions, Reading
 from sfumato.engines.textfile import check_header, inspect_text
@@ -219,6 +219,7 @@ def examine(
     """
     from sfumato.engines.duckdb import DuckDB
 
+    check_sheet(reading, (source,))
     if (
         isinstance(source, str | Path)
         and (path := checked_path(source)).is_file()

@@ -19,6 +19,7 @@ from typing import Unpack
 import numpy as np
 
 from sfumato.engines.base import check_columns_named, missing_column
+from sfumato.engines.files import check_sheet
 from sfumato.engines.reading import FileOptions, Reading
 from sfumato.errors import InputError, quoted
 from sfumato.files import write_text
@@ -119,6 +120,7 @@ def propose_for(
     if not isinstance(column, str):
         raise InputError(f"column = {quoted(column)} is no name of a column")
     refuse_part(source)
+    check_sheet(reading, (source,))
     engine = DuckDB(reading)
     registered = engine.register(source)
     check_columns_named(registered, reading.columns_named())

@@ -126,6 +126,18 @@ def test_a_draft_tells_no_cell_in_front_of_a_name(
         assert not [cell for row in rows for cell in row if cell in str(refused.value)]
 
 
+def test_a_name_that_is_a_value_of_its_column_is_the_owners_to_insist_on(tmp_path: Path) -> None:
+    file, policy = tmp_path / "people.csv", tmp_path / "policy.toml"
+    file.write_text("age,d\n" + "".join(f"{20 + n % 30},{'abcd'[n % 4]}\n" for n in range(60)))
+    refused = sfumato("init", file, "--out", policy, "--seconds", 0)
+    assert refused.returncode == 2
+    assert "--header 1" in refused.stderr
+    drafted = sfumato("init", file, "--out", policy, "--seconds", 0, "--header", 1)
+    assert drafted.returncode == 0, drafted.stderr
+    assert sfumato("audit", file, "--policy", policy).returncode in (0, 1)
+    assert '"d"' in sf.draft_policy(file, header=1).text
+
+
 def test_a_number_of_nobody_below_among_names(tmp_path: Path) -> None:
     file = tmp_path / "people.csv"
     file.write_text(

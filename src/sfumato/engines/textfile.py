@@ -165,7 +165,8 @@ def check_header(file: TextFile) -> None:
         )
         raise InputError(
             f"{shown_name(file.path)}: the first line looks like a row, not like names of columns "
-            f"({why}); put a line with the columns' names before it"
+            f"({why}); put a line with the columns' names before it, or if it does name them say "
+            "so: --header 1 (header = 1)"
         )
 
 

@@ -224,6 +224,7 @@ def examine(
         isinstance(source, str | Path)
         and (path := checked_path(source)).is_file()
         and is_text(path)
+        and reading.header is None  # else its owner said where the names stand
     ):
         check_header(inspect_text(path, reading.delimiter, reading.encoding))
     engine = DuckDB(reading)

@@ -120,6 +120,23 @@ def test_the_chosen_anonymizers_own_findings_stay_at_hand() -> None:
     assert LatticeFindings.of(Best().run(Task(table, (sf.KAnonymity(8),))).made) is None
 
 
+def test_few_people_are_dealt_where_else_little_is_left() -> None:
+    """The price of a promise is searched by dealing then: it must not find a better release."""
+    rows = pa.table(
+        {
+            "city": ["ulm", "bonn"] * 6 + ["ulm"],
+            "cost": [1234 + n // 2 if n % 2 == 0 else 99 + n // 2 for n in range(12)] + [2000],
+            "ill": ["measles", "flu"] * 6 + ["flu"],
+        }
+    )
+    schema = sf.Schema(["city", "cost"], "ill", hierarchies={"cost": sf.intervals([100, 800])})
+    require = (sf.KAnonymity(5), sf.DistinctDiversity(2), sf.TCloseness(0.2))
+    task = Task(sf.read(rows, schema), require)
+    brief = sf.Deal().briefly().run(task)
+    assert Loss().cost(view_of(brief)) < 1
+    assert Loss().cost(view_of(Best().run(task))) <= Loss().cost(view_of(brief))
+
+
 # -- when it is cut short -------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from functools import cache
 from math import inf, isfinite, nan
 from typing import ClassVar, Literal
 
+import numpy as np
 import pyarrow as pa
 
 from sfumato.adversaries.linkage.risks import linkage
@@ -48,7 +49,8 @@ SCHEMES: tuple[TriedScheme, ...] = ("generalized", "bucketized", "microaggregate
 TryOutcome = Literal["chosen", "holds", "refused", "does not apply", "stopped", "not begun"]
 
 _SPARED = 0.6  # of the time is for dealing, which gains most
-FEW = 100  # people: so few are not dealt, whose first time is spent on compiling
+FEW = 100  # people: so few are dealt only where little is left, for it takes a compiler to load
+_MUCH = 0.5  # of the detail gone: its price is then searched, by dealing whoever there is
 _INTERRUPTED = "you interrupted the search"
 _TIME_OVER = "the time was over"
 
@@ -315,15 +317,24 @@ class _Contest:
             return _INTERRUPTED
         if self.task.table.schema.rows == "unlinked" and (why := way.anonymizer.refuses_rows()):
             return f"rows are published one by one, which {why}"
-        if deals and self._few:
-            return f"there are fewer than {FEW} people"
         if self.best is None:
-            return self._hopeless()
+            few = f"there are fewer than {FEW} people" if deals and self._few else ""
+            return few or self._hopeless()
         winner = self.attempts[self.leader]
+        if deals and self._few and self._keeps_much(winner.loss, self.best):
+            return f"there are fewer than {FEW} people"
         # Buckets widen nothing, and yet not all that a policy's utility measures is told by them.
         if winner.loss == 0 and (winner.cost == 0 or not self.best.regions.exact):
             return "nothing is lost, so nothing can be gained"
         return _TIME_OVER if self.left <= (0 if deals else self.spared) else ""
+
+    def _keeps_much(self, loss: float | None, release: Release) -> bool:
+        """Whether more than little of the detail is left, in every column that had some."""
+        several = {domain.name for domain in self.task.table.counts.quasi if len(domain) > 1}
+        regions = release.regions.each_region
+        columns = () if regions is None else zip(regions.columns, regions.codes, strict=True)
+        one_label = any(name in several and not np.ptp(codes) for name, codes in columns)
+        return loss is not None and loss <= _MUCH and not one_label
 
     def _hopeless(self) -> str:
         """What fails for everybody together fails for any groups, if merging does no harm."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from sfumato.engines import duckdb as engine_module
@@ -113,3 +114,13 @@ def test_nothing_is_left_by_whoever_interrupts_the_clearing(
         engine_module._clear(database, connection, folder, None, reuse=True)
         assert database.closed  # and serves no other table
     assert not folder.exists()
+
+
+@pytest.mark.parametrize(("memory", "writing"), [("1GB", 1), ("9GB", 2), ("90GB", 3)])
+def test_fewer_threads_write_where_memory_is_small(
+    tmp_path: Path, memory: str, writing: int
+) -> None:
+    engine = DuckDB(Reading(memory=memory, threads=3))
+    engine.write("SELECT CAST(current_setting('threads') AS INT) AS threads", tmp_path)
+    assert pq.read_table(tmp_path / "data.parquet").column("threads").to_pylist() == [writing]
+    assert setting(engine, "threads") == "3"

@@ -9,7 +9,7 @@ import sfumato as sf
 from sfumato.anonymizers.lattice.lattice import Lattice
 from sfumato.errors import ResourceError
 from sfumato.utility import UTILITIES, utility_named
-from sfumato.utility.view import view_of
+from sfumato.utility.view import Tally, tally, view_of
 from tests.table.beyond_memory import SCHEMA, beyond, rows
 
 BY_PARTS = [name for name, one in UTILITIES.items() if one.by_parts]
@@ -62,3 +62,15 @@ def test_workloads_ask_the_same_of_every_part() -> None:
     )
     assert one.truth.tolist() == other.truth.tolist()
     assert np.count_nonzero(one.truth) > len(one.truth) / 2
+
+
+def test_what_groups_hold_is_not_counted_again() -> None:
+    """Values of a group may stand there in any order."""
+    groups = sf.Groups(np.array([[2, 0, 1], [0, 3, 4], [5, 0, 0]]))
+    shuffled = type(groups).from_sparse(
+        groups.indptr, groups.indices[[1, 0, 3, 2, 4]], groups.data[[1, 0, 3, 2, 4]], 3
+    )
+    expected = tally(np.array([0, 0, 1, 1, 2]), np.array([0, 2, 1, 2, 0]), groups.data, 3)
+    for held in map(Tally.held_by, (groups, shuffled)):
+        assert held.look_up(expected.groups, expected.values).tolist() == [2, 1, 3, 4, 5]
+        assert held.look_up(np.array([0, 1, 2]), np.array([1, 0, 2])).tolist() == [0, 0, 0]

@@ -48,6 +48,7 @@ from sfumato.errors import InputError
 
 _LISTED = 1 << 16  # labels in a list that is looked into row by row; beyond, a join is faster
 _OWN_SHARE = 0.75  # the share of the memory that we may take while the engine stands aside
+_TO_WRITE = 4 << 30  # of which limit each thread that writes needs a share
 
 
 class DuckDB:
@@ -166,8 +167,19 @@ class DuckDB:
 
     def write(self, select: str, folder: Path) -> None:
         path = literal(str(folder / "data.parquet"))
-        with self._in_order():
+        with self._in_order(), self._threads_to_write():
             self._run(f"COPY ({select}) TO {path} (FORMAT parquet)")
+
+    @contextlib.contextmanager
+    def _threads_to_write(self) -> Iterator[None]:
+        """Each thread holds all the rows it has made until it is their turn in the file."""
+        asked = self._connection.sql("SELECT CAST(current_setting('threads') AS INT)")
+        ((usual,),) = asked.fetchall()
+        self._run(f"SET threads = {max(1, min(usual, self._limit // _TO_WRITE))}")
+        try:
+            yield
+        finally:
+            self._run(f"SET threads = {usual}")
 
     def repeated(self, relation: str, n: str) -> str:
         return f"(SELECT *, unnest(range({n})) AS sfumato_copy FROM {relation}) AS copies"

@@ -29,7 +29,7 @@ import numpy.typing as npt
 from sfumato.counts.counts import Counts
 from sfumato.criteria.base import parameter
 from sfumato.errors import InputError, MissingExtra, PolicyError, did_you_mean
-from sfumato.numbers import Floats, Ints, run_places
+from sfumato.numbers import Codes, Floats, Ints, run_places
 from sfumato.schema.region import Coverage
 from sfumato.utility.base import Remembered, Utility
 from sfumato.utility.view import PeopleByGroup, Shares, View, tally
@@ -59,7 +59,7 @@ class Lessons:
     """Features, class and people (perhaps fractions of them) of each kind of person."""
 
     features: Matrix
-    classes: Ints
+    classes: Ints | Codes
     people: Floats
 
     def __len__(self) -> int:

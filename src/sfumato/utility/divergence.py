@@ -44,7 +44,7 @@ class JointCells:
 
     @property
     def value(self) -> Ints:
-        return self.cells.values
+        return np.asarray(self.cells.values, dtype=np.int64)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from sfumato.counts.counts import Counts, TableCounts
 from sfumato.errors import InputError, ResourceError
 from sfumato.numbers import Bools, Codes, Floats, Ints
 from sfumato.release.description import Description, Regions
+from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.release.summing import spread
 from sfumato.schema.hierarchy import Levels
@@ -90,9 +91,19 @@ class Tally:
     """
 
     groups: Ints
-    values: Ints
+    values: Ints | Codes
     n: Ints
     width: int
+
+    @classmethod
+    def held_by(cls, groups: Groups) -> Tally:
+        """What groups of people with one value each hold already, and need not count again."""
+        row, values, n = groups.row, groups.indices, groups.data
+        same_group = row[1:] == row[:-1]
+        if (same_group & (values[1:] < values[:-1])).any():
+            order = np.lexsort((values, row))  # of equal groups, in which each stands at its place
+            values, n = values[order], n[order]
+        return cls(row, values, n, groups.width)
 
     def look_up(self, groups: Ints, values: Ints) -> Ints:
         """How many people of each of these groups have that value."""
@@ -352,6 +363,10 @@ def view_of(release: Release) -> View:
         return PeopleByGroup(known.tuples, known.groups, known.n)
 
     def tallied() -> Tally:
+        if not placement.fits_memory and release.groups.multiplicity is None:
+            for attribute in table.counts.sensitive[:1]:
+                if attribute.sets is None:
+                    return Tally.held_by(release.groups_for(attribute.name))
         groups, values, n = placement.published_values("counting what groups publish")
         first = values[0] if len(values) else np.zeros(len(n), dtype=np.int32)
         return tally(groups, first.astype(np.int64), n, first_width(table.counts))

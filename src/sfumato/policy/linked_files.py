@@ -329,13 +329,9 @@ class Links:
     def any_in(self, criteria: Sequence[Any]) -> bool:
         """Whether some criterion holds people from outside, whom a schema must describe."""
         for criterion in criteria:
-            adversary = getattr(criterion, "adversary", None)
-            for value in (
-                getattr(criterion, "population", None),
-                getattr(criterion, "prior", None),
-                adversary.shape if isinstance(adversary, RealisticAdversary) else None,
-            ):
-                if isinstance(value, Table | Release | Outside):
+            for value in vars(criterion).values():
+                people = value.shape if isinstance(value, RealisticAdversary) else value
+                if isinstance(people, Table | Release | Outside):
                     return True
         return False
 

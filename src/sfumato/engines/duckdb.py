@@ -174,12 +174,12 @@ class DuckDB:
     def _threads_to_write(self) -> Iterator[None]:
         """Each thread holds all the rows it has made until it is their turn in the file."""
         asked = self._connection.sql("SELECT CAST(current_setting('threads') AS INT)")
-        ((usual,),) = asked.fetchall()
-        self._run(f"SET threads = {max(1, min(usual, self._limit // _TO_WRITE))}")
+        ((threads,),) = asked.fetchall()
+        self._run(f"SET threads = {max(1, min(threads, self._limit // _TO_WRITE))}")
         try:
             yield
         finally:
-            self._run(f"SET threads = {usual}")
+            self._run(f"SET threads = {threads}")
 
     def repeated(self, relation: str, n: str) -> str:
         return f"(SELECT *, unnest(range({n})) AS sfumato_copy FROM {relation}) AS copies"

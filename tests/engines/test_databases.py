@@ -14,6 +14,7 @@ import pytest
 from sfumato.engines import duckdb as engine_module
 from sfumato.engines.duckdb import DuckDB
 from sfumato.engines.reading import Reading
+from sfumato.errors import ResourceError
 
 SECRETS = pa.table({"code": [0, 1], "label": ["secret", "other"]})
 
@@ -116,11 +117,22 @@ def test_nothing_is_left_by_whoever_interrupts_the_clearing(
     assert not folder.exists()
 
 
-@pytest.mark.parametrize(("memory", "writing"), [("1GB", 1), ("9GB", 2), ("90GB", 3)])
-def test_fewer_threads_write_where_memory_is_small(
-    tmp_path: Path, memory: str, writing: int
+def test_one_thread_writes_what_takes_several_too_much_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = DuckDB(Reading(memory=memory, threads=3))
-    engine.write("SELECT CAST(current_setting('threads') AS INT) AS threads", tmp_path)
-    assert pq.read_table(tmp_path / "data.parquet").column("threads").to_pylist() == [writing]
+    """Which takes tens of millions of rows, so the first try is made to fail here."""
+    engine, tried = DuckDB(Reading(threads=3)), []
+    run = engine._run
+
+    def fails_with_several(sql: str) -> None:
+        if sql.startswith("COPY"):
+            tried.append(setting(engine, "threads"))
+            if tried[-1] != "1":
+                raise ResourceError("out of memory")
+        run(sql)
+
+    monkeypatch.setattr(engine, "_run", fails_with_several)
+    engine.write("SELECT range AS place FROM range(9) ORDER BY place", tmp_path)
+    assert tried == ["3", "1"]
+    assert pq.read_table(tmp_path / "data.parquet").column("place").to_pylist() == [*range(9)]
     assert setting(engine, "threads") == "3"

@@ -44,11 +44,10 @@ from sfumato.engines.files import (
 from sfumato.engines.memory import check_spill, own_folder
 from sfumato.engines.reading import Reading
 from sfumato.engines.textfile import inspect_text
-from sfumato.errors import InputError
+from sfumato.errors import InputError, ResourceError
 
 _LISTED = 1 << 16  # labels in a list that is looked into row by row; beyond, a join is faster
 _OWN_SHARE = 0.75  # the share of the memory that we may take while the engine stands aside
-_TO_WRITE = 4 << 30  # of which limit each thread that writes needs a share
 
 
 class DuckDB:
@@ -167,15 +166,19 @@ class DuckDB:
 
     def write(self, select: str, folder: Path) -> None:
         path = literal(str(folder / "data.parquet"))
-        with self._in_order(), self._threads_to_write():
-            self._run(f"COPY ({select}) TO {path} (FORMAT parquet)")
+        copy = f"COPY ({select}) TO {path} (FORMAT parquet)"
+        with self._in_order():
+            try:
+                self._run(copy)
+            except ResourceError:
+                # Each thread holds all the rows it has made until it is their turn in the file.
+                with self._one_thread():
+                    self._run(copy)
 
     @contextlib.contextmanager
-    def _threads_to_write(self) -> Iterator[None]:
-        """Each thread holds all the rows it has made until it is their turn in the file."""
-        asked = self._connection.sql("SELECT CAST(current_setting('threads') AS INT)")
-        ((threads,),) = asked.fetchall()
-        self._run(f"SET threads = {max(1, min(threads, self._limit // _TO_WRITE))}")
+    def _one_thread(self) -> Iterator[None]:
+        ((threads,),) = self._connection.sql("SELECT current_setting('threads')").fetchall()
+        self._run("SET threads = 1")
         try:
             yield
         finally:

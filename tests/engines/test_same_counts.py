@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
@@ -13,7 +14,13 @@ import pytest
 import sfumato as sf
 from sfumato.counts import row_numbers
 from sfumato.counts import scan as scanning
+from sfumato.counts.stored import StoredCounts
 from sfumato.datasets.census import census, census_schema
+from sfumato.engines import base
+from sfumato.engines.base import named, select
+from sfumato.engines.reading import Reading
+from sfumato.engines.spark.engine import Spark
+from sfumato.engines.spark.look_up import MOST
 from sfumato.errors import InputError
 from tests.engines.random_tables import SCHEMAS, random_table, told
 from tests.engines.spark.jobs import jobs_run
@@ -74,6 +81,67 @@ def test_spark_finds_the_same_people_by_numbers_of_rows(
     monkeypatch.setattr(row_numbers, "_UNALIKE", 0.0)
     monkeypatch.setattr(scanning, "_raw", None)
     assert told(sf.read(table, schema, engine="spark")) == expected
+
+
+def test_spark_keeps_tuples_that_memory_does_not_hold(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They come as a number a row, and go back to Spark part by part."""
+    table = random_table(5)
+    schema = sf.Schema(quasi=["text", "whole", "flag", "day"], sensitive="set", protect="word")
+    monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
+    monkeypatch.setattr(row_numbers, "_UNALIKE", 0.0)
+    monkeypatch.setattr(base, "_BLOCK", 50)
+    monkeypatch.setattr(scanning, "store", None)
+    kept = sf.read(table, schema, engine="spark", memory="5KB").counts
+    assert isinstance(kept, StoredCounts)
+    assert isinstance(kept.engine, Spark)
+    expected = sf.read(table, schema).counts
+    found = kept.made_of(kept.engine.fetch(select([*kept.columns, "n"], kept.name))).compact()
+    for name in ("codes", "values", "n"):
+        assert (getattr(found, name) == getattr(expected, name)).all()
+    assert found.quasi == expected.quasi
+    assert (found.protect[1] == expected.protect[1]).all()
+
+
+def test_spark_groups_tuples_that_memory_does_not_hold_where_numbers_do_not_fit_either(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table, schema = random_table(5), sf.Schema(quasi=["text", "whole", "flag"], sensitive="set")
+    people = sf.read(table, schema).people
+    monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
+    monkeypatch.setattr(scanning, "count_sorted", None)
+    kept = sf.read(table, schema, engine="spark", memory="1KB").counts
+    assert isinstance(kept, StoredCounts)
+    assert kept.people == people
+
+
+def test_spark_finds_codes_by_hash_and_none_for_other_values(spark: Any) -> None:
+    """Of columns with many values a table is joined, and rows without a code have no number."""
+    engine = Spark(Reading(), session=spark)
+    many = list(range(MOST + 1))
+    rows = pa.table(
+        {
+            "text": ["a", "b", None, "c", "a", "a"],
+            "day": pa.array([3, 4, 4, 4, 5, None], pa.date32()),
+            "many": pa.array([0, MOST, 7, 7, 7, 7]),
+        }
+    )
+    source = engine.register(rows)
+    values = {"text": pa.array([None, "b", "a"]), "day": pa.array([3, 4], pa.date32())}
+    values["many"] = pa.array(many)
+    assert [engine.looks_up(cells) for cells in values.values()] == [True, True, False]
+    digits = [
+        row_numbers.Digit(source.column(name), cells, np.arange(len(cells)), len(cells))
+        for name, cells in values.items()
+    ]
+    brought: list[str] = []
+    joins, number = row_numbers.join_numbers(engine, source.name, digits, brought)
+    found = engine.fetch(select([named(number, "v")], joins)).column(0).to_pylist()
+    size = len(many)
+    whole = [(2 * 2 + 0) * size + 0, (1 * 2 + 1) * size + MOST, (0 * 2 + 1) * size + 7]
+    assert sorted(found, key=str) == sorted([*whole, None, None, None], key=str)
+    assert len(brought) == 1
 
 
 def test_spark_finds_the_same_people_where_two_numbers_are_one(

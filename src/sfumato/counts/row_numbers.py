@@ -3,10 +3,11 @@
 Where nearly every row is a tuple of its own, grouping saves nothing: the engine makes one number of
 each row, and sorted numbers are counted in a fraction of the time. Values are numbered by those of
 the first rows. A row with another one has no number and does not come; if one is missed, the
-others are asked for and rows are numbered once more.
+others are asked for and rows are numbered once more. Tuples that do not fit in memory go back to
+the engine; a number a row does fit where they do not.
 
 Neighbouring columns of few values share a table of codes, one row for each combination: a join
-less is a look-up less for every row, which counts where the engine is Spark.
+less is a look-up less for every row. Engines that find codes faster than by joins do so.
 
 Stands apart: how rows become numbers; `scan` chooses between this and other ways to count.
 """
@@ -23,12 +24,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.counts.columns import Coding, KeyColumn, has_lists, key_of, keys
-from sfumato.counts.counts import Attribute, Counts, begin_runs, rank_rows
+from sfumato.counts.counts import Attribute, Counts, TableCounts, begin_runs, rank_rows
+from sfumato.counts.stored import SMALL, StoredCounts, bytes_for
 from sfumato.counts.value_sets import is_list_type
-from sfumato.engines.base import Engine, Source, fresh, named, select
+from sfumato.engines.base import DistinctCells, Engine, Source, fresh, named, row_blocks, select
 from sfumato.numbers import Codes, Ints
 from sfumato.schema.roles import Schema
 
+NUMBER_BYTES = 24  # that a row takes while its number comes and is sorted
 SORTED_ROWS = 250_000  # from which rows that are nearly all different are sorted, not grouped
 NUMBER_BITS = 62  # of numbers that a BIGINT holds
 _LOOKED_AT = 1 << 16  # rows that tell whether they are, and nearly all values of their columns
@@ -38,21 +41,14 @@ _SHARED = 1 << 13  # combinations of values that columns may share a table of co
 
 
 @dataclass(frozen=True)
-class Digit:
-    """A column's place in the number of a row.
+class Digit(DistinctCells):
+    """A column's place in the number of a row; codes are its digits, all below `size`."""
 
-    `key` is its SQL expression, `codes` the digit of each of its distinct cells `raw`, all below
-    `size`.
-    """
-
-    key: str
-    raw: pa.Array
-    codes: Codes
     size: int
 
     def equal(self, value: str) -> str:
         """SQL condition: a row's cell is one of ours; without a missing one, = is less work."""
-        if self.raw.null_count or pa.types.is_nested(self.raw.type):
+        if self.values.null_count or pa.types.is_nested(self.values.type):
             return f"{self.key} IS NOT DISTINCT FROM {value}"
         return f"{self.key} = {value}"
 
@@ -85,7 +81,14 @@ def values_of(engine: Engine, relation: str, listed: Sequence[str]) -> list[pa.A
 def join_numbers(
     engine: Engine, relation: str, digits: Sequence[Digit], brought: list[str]
 ) -> tuple[str, str]:
-    """SQL of the rows with their codes, and of the one number that all of them make."""
+    """SQL of the rows with their codes, and of the one number that all of them make.
+
+    A row with a cell of no code does not come, or its number is NULL.
+    """
+    if any(engine.looks_up(digit.values) for digit in digits):
+        numbered = _look_up(engine, relation, digits, brought)
+        if numbered is not None:
+            return numbered
     number = "CAST(0 AS BIGINT)"
     for together in _shared(digits):
         relation, code = join_table(engine, relation, together, brought)
@@ -93,11 +96,33 @@ def join_numbers(
     return relation, number
 
 
+def _look_up(
+    engine: Engine, relation: str, digits: Sequence[Digit], brought: list[str]
+) -> tuple[str, str] | None:
+    """The same, where the engine looks up codes; tables are joined for the others."""
+    listed, carried, codes = [], [], {}
+    for at, digit in enumerate(digits):
+        if engine.looks_up(digit.values):
+            listed.append(digit)
+            continue
+        relation, code = join_table(engine, relation, [digit], brought)
+        codes[digit.key] = f"sfumato_joined{at}"
+        carried.append(named(code, codes[digit.key]))
+    looked_up = engine.look_up(relation, listed, carried)
+    if looked_up is None:
+        return None
+    codes |= {digit.key: code for digit, code in zip(listed, looked_up.codes, strict=True)}
+    number = "CAST(0 AS BIGINT)"
+    for digit in digits:
+        number = f"({number}) * {digit.size} + {codes[digit.key]}"
+    return looked_up.relation, f"CASE WHEN {looked_up.known} THEN {number} END"
+
+
 def _shared(digits: Sequence[Digit]) -> Iterator[list[Digit]]:
     """Neighbours, so that the number is the same as that of columns each for itself."""
     together: list[Digit] = []
     for digit in digits:
-        combinations = prod(len(shared.raw) for shared in together) * len(digit.raw)
+        combinations = prod(len(shared.values) for shared in together) * len(digit.values)
         if together and combinations > _SHARED:
             yield together
             together = []
@@ -112,12 +137,12 @@ def join_table(
     """SQL of the rows with the code of some columns' combination, and where that is."""
     table = fresh("codes")
     brought.append(table)
-    places = np.indices([len(digit.raw) for digit in together]).reshape(len(together), -1)
+    places = np.indices([len(digit.values) for digit in together]).reshape(len(together), -1)
     codes: Ints = np.zeros(places.shape[1], dtype=np.int64)
     # Names that no column of the rows they are joined to will have.
     coded, equal = {}, []
     for at, (digit, place) in enumerate(zip(together, places, strict=True)):
-        coded[f"sfumato_value{at}"] = digit.raw.take(pa.array(place))
+        coded[f"sfumato_value{at}"] = digit.values.take(pa.array(place))
         codes = codes * digit.size + digit.codes[place]
         equal.append(digit.equal(f"{table}.sfumato_value{at}"))
     kind = pa.int32() if prod(digit.size for digit in together) < 1 << 31 else pa.int64()
@@ -137,7 +162,9 @@ def is_plain(source: Source, schema: Schema) -> bool:
     )
 
 
-def count_sorted(engine: Engine, source: Source, schema: Schema, coding: Coding) -> Counts | None:
+def count_sorted(
+    engine: Engine, source: Source, schema: Schema, coding: Coding
+) -> TableCounts | None:
     """The people of rows that are nearly all different; None where they are not."""
     names = keys(schema)
     listed = [named(source.column(name), f"k{at}") for at, name in enumerate(names)]
@@ -160,18 +187,47 @@ def count_sorted(engine: Engine, source: Source, schema: Schema, coding: Coding)
         KeyColumn(*coding(name, raw, source, schema))
         for name, raw in zip(names, values, strict=True)
     ]
-    codes = taken_apart(numbers[begins], [column.codes for column in columns])
+    n = np.diff(begins, append=len(numbers))
+    distinct = numbers[begins]
+    del numbers
+    if bytes_for(len(n), len(columns)) > engine.memory:
+        return _kept(engine, schema, columns, distinct, n)
+    codes = taken_apart(distinct, [column.codes for column in columns])
     quasi, judged = len(schema.quasi), len(schema.judged)
     counts = Counts(
         quasi=tuple(column.domain for column in columns[:quasi]),
         sensitive=tuple(Attribute(column.domain) for column in columns[quasi:judged]),
         codes=codes[:quasi],
         values=codes[quasi:judged],
-        n=np.diff(begins, append=len(numbers)),
+        n=n,
         protect=(columns[judged].domain, codes[judged]) if schema.protect else None,
     )
     in_order = all((np.diff(column.codes) > 0).all() for column in columns)
     return counts if in_order else counts.compact()
+
+
+def _kept(
+    engine: Engine, schema: Schema, columns: list[KeyColumn], distinct: Ints, n: Ints
+) -> StoredCounts | None:
+    """Tuples too many for memory, brought to the engine; None where codes make several equal."""
+    if any(len(np.unique(column.codes)) < len(column.codes) for column in columns):
+        return None
+    quasi, judged = len(schema.quasi), len(schema.judged)
+    stored = StoredCounts(
+        engine,
+        fresh("tuples"),
+        tuple(column.domain for column in columns[:quasi]),
+        tuple(Attribute(column.domain) for column in columns[quasi:judged]),
+        labels=columns[judged].domain if schema.protect else None,
+    )
+    for block in row_blocks(len(distinct)):
+        codes = taken_apart(distinct[block], [column.codes for column in columns])
+        cells = {
+            name: pa.array(row, pa.int16() if column.size <= SMALL else pa.int32())
+            for name, row, column in zip(stored.columns, codes, columns, strict=True)
+        }
+        engine.append(stored.name, pa.table({**cells, "n": pa.array(n[block])}))
+    return stored
 
 
 def by_distinct(cells: pa.ChunkedArray) -> pa.Array:
@@ -210,7 +266,8 @@ def _row_numbers(
     brought: list[str] = []
     digits = _places(engine, source, schema, values)
     joins, number = join_numbers(engine, source.name, digits, brought)
-    fetched = engine.fetch(select([named(number, "v")], joins)).column(0).to_numpy()
+    cells = engine.fetch(select([named(number, "v")], joins)).column(0)
+    fetched = (cells.drop_null() if cells.null_count else cells).to_numpy()
     for table in brought:
         engine.drop(table)
     numbers: Ints = fetched.astype(np.int64, copy=not fetched.flags.writeable)
@@ -234,7 +291,7 @@ def _with_missed(
         missed = engine.fetch(
             f"{select([named(digit.key, 'v')], left)} WHERE {code} IS NULL GROUP BY {digit.key}"
         )
-        all_values = pa.chunked_array([digit.raw, *missed.column(0).chunks], digit.raw.type)
+        all_values = pa.chunked_array([digit.values, *missed.column(0).chunks], digit.values.type)
         whole.append(_in_order(all_values.combine_chunks()))
     for table in brought:
         engine.drop(table)

@@ -40,6 +40,7 @@ from sfumato.counts.columns import (
 from sfumato.counts.counts import Attribute, Counts, TableCounts, begin_runs, rank_rows
 from sfumato.counts.row_numbers import (
     NUMBER_BITS,
+    NUMBER_BYTES,
     Digit,
     by_distinct,
     count_sorted,
@@ -73,7 +74,9 @@ def scan(engine: Engine, source: Source, schema: Schema, coding: Coding = domain
     large = exceeds_memory or source.rows >= MANY_ROWS
     by_person = schema.person is not None and not source.one_each
     counts: TableCounts | None = None
-    if not exceeds_memory and is_plain(source, schema):
+    # Where grouping is done elsewhere, bringing a number a row is the quicker way of the two.
+    sortable = not (exceeds_memory and engine.embedded)
+    if sortable and source.rows * NUMBER_BYTES <= engine.memory and is_plain(source, schema):
         counts = count_sorted(engine, source, schema, coding)
     if counts is not None:
         pass

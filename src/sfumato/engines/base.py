@@ -20,6 +20,8 @@ from sfumato.engines.form import FileForm
 from sfumato.errors import InputError, SfumatoError, nearest
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import pyarrow as pa
 
 # Portable SQL, as text: one dialect for DuckDB and Spark, built by pure functions.
@@ -163,6 +165,24 @@ def refused(engine: str, reason: str, label: str, sql: str) -> SfumatoError:
     return SfumatoError(sentence)
 
 
+@dataclass(frozen=True)
+class DistinctCells:
+    """The distinct cells of an SQL expression `key`, and the code of each."""
+
+    key: str
+    values: pa.Array
+    codes: npt.NDArray[np.integer]
+
+
+@dataclass(frozen=True)
+class LookedUp:
+    """SQL of rows with their codes, right where `known` holds: elsewhere a cell has none."""
+
+    relation: str
+    codes: list[str]
+    known: str
+
+
 class Engine(Protocol):
     """The one door through which SQL reaches rows.
 
@@ -217,6 +237,19 @@ class Engine(Protocol):
 
         None where that takes a join, after which rows would have lost their order.
         """
+        ...
+
+    def look_up(
+        self, relation: str, cells: Sequence[DistinctCells], carried: Sequence[str] = ()
+    ) -> LookedUp | None:
+        """The codes of cells that it `looks_up`, all at once; None if they must be joined.
+
+        The relation that comes has all columns of this one, and what is `carried` along, as named.
+        """
+        ...
+
+    def looks_up(self, values: pa.Array) -> bool:
+        """Whether the code of a cell that is one of these is found faster than by a join."""
         ...
 
     def set_of_rows(self, column: str, *, repeated: bool = False) -> str:

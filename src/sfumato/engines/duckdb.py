@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from sfumato.engines.base import Source, literal, quote
+from sfumato.engines.base import DistinctCells, LookedUp, Source, literal, quote
 from sfumato.engines.cell_forms import as_written, is_string
 from sfumato.engines.duckdb_failures import translated
 from sfumato.engines.encoding import copy_as_utf8
@@ -193,6 +193,14 @@ class DuckDB:
         listed = f"SELECT list(label ORDER BY code) FROM {quote(table)}"
         self._run(f"SET VARIABLE {quote(table)} = ({listed})")
         return f"getvariable({literal(table)})[CAST({code} AS INT) + 1]"
+
+    def look_up(
+        self, relation: str, cells: Sequence[DistinctCells], carried: Sequence[str] = ()
+    ) -> LookedUp | None:
+        return None
+
+    def looks_up(self, values: pa.Array) -> bool:
+        return False  # a join is as fast
 
     def put(self, name: str, table: pa.Table) -> None:
         self._brought[name] = table

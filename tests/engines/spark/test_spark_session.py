@@ -158,11 +158,19 @@ def test_the_users_session_is_left_as_it_is(spark: Any) -> None:
     kept = persisted().size()
     assert kept >= before[2] + 2
     for _ in range(3):
+        table.engine.append("files", TABLE)
+    assert persisted().size() == kept  # what Spark finds in files of ours it need not keep
+    folder, written = table.engine._files.folders["files"]
+    assert (len(list(folder.iterdir())), written) == (3, 3)
+    assert table.engine.fetch("SELECT COUNT(*) AS n FROM files").column(0)[0].as_py() == 9
+    table.engine._files.seen_by_spark = False  # as on a cluster
+    for _ in range(3):
         table.engine.append("more", TABLE)
     assert persisted().size() == kept + 3  # each part once
     del table, people
     gc.collect()
     assert state() == before
+    assert not folder.exists()
     assert spark.table("people").count() == 3
     spark.catalog.dropTempView("people")
     frame.unpersist()

@@ -47,11 +47,18 @@ def to_spark(
     """A small table as a Spark frame, its columns `called` otherwise if that is given."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    columns = [_column(name, table.column(name)) for name in table.schema.names]
-    plain = pa.table(columns, names=table.schema.names if called is None else list(called))
+    plain = spark_types(table)
+    if called is not None:
+        plain = plain.rename_columns(list(called))
     # A time without a zone stays one, whatever the session takes timestamps to be.
     schema = from_arrow_schema(plain.schema, prefer_timestamp_ntz=True)
     return session.createDataFrame(plain, schema)
+
+
+def spark_types(table: pa.Table) -> pa.Table:
+    """The same cells in types that Spark has."""
+    columns = [_column(name, table.column(name)) for name in table.schema.names]
+    return pa.table(columns, names=table.schema.names)
 
 
 def _column(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -16,11 +16,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sfumato.engines.base import Source
+from sfumato.engines.base import DistinctCells, LookedUp, Source, fresh, named, select
 from sfumato.engines.files import Parts, shown_name
 from sfumato.engines.memory import in_bytes, machine_memory
 from sfumato.engines.reading import Reading
 from sfumato.engines.spark.dialect import to_spark, translate, write_parts
+from sfumato.engines.spark.look_up import hash_of, is_listed, look_up, padded
+from sfumato.engines.spark.part_files import PartFiles
 from sfumato.engines.spark.session import Unsplit, translated
 from sfumato.engines.spark.sources import Opened, open_source, read_by_duckdb
 from sfumato.errors import InputError
@@ -69,10 +71,13 @@ class Spark:
         self._prefix = f"sfumato_{secrets.token_hex(4)}"
         self._tables: dict[str, str] = {}  # views by the names that SQL has for them
         self._kept: dict[str, list[DataFrame]] = {}  # parts of views that Spark keeps
+        self._files = PartFiles(session, Path(spill) if spill else None)
         self._opened: dict[str, Opened] = {}
         self._marks = itertools.count()
+        self._secret = secrets.randbits(62)
         forget = weakref.finalize(self, _forget, session, self._tables, self._kept)
         forget.atexit = False  # the session ends then, and all of this with it
+        weakref.finalize(self, self._files.close)
 
     def register(self, source: object, needed: tuple[str, ...] | None = None) -> Source:
         with translated(_label(source), "the table's columns"):
@@ -110,6 +115,11 @@ class Spark:
         self._view(name, frame)
 
     def append(self, name: str, table: pa.Table) -> None:
+        if self._files.seen_by_spark:
+            with translated("the table", f"a table of {table.num_rows} rows"):
+                whole = self._own(self._files.append(name, table))
+            self._view(name, whole)
+            return
         before = self._kept.get(name, [])
         with translated("the table", f"a table of {table.num_rows} rows"):
             more = self._own(to_spark(self._session, table))
@@ -124,6 +134,7 @@ class Spark:
                 self._session.catalog.dropTempView(view)
             for frame in kept:
                 frame.unpersist()
+        self._files.drop(name)
 
     def put(self, name: str, table: pa.Table) -> None:
         with translated("the table", f"a table of {table.num_rows} rows"):
@@ -166,6 +177,19 @@ class Spark:
 
     def label_of(self, table: str, code: str) -> None:
         return None  # a small table is joined where the rows are, and they are sorted after
+
+    def look_up(
+        self, relation: str, cells: Sequence[DistinctCells], carried: Sequence[str] = ()
+    ) -> LookedUp | None:
+        name = fresh("values")
+        self.put(name, padded(cells))
+        listed = [named(hash_of(f"v{at}", self._secret), f"h{at}") for at in range(len(cells))]
+        hashes = self.fetch(select(["place", *listed], name))
+        self.drop(name)
+        return look_up(relation, cells, carried, hashes, self._secret)
+
+    def looks_up(self, values: pa.Array) -> bool:
+        return is_listed(values)
 
     def set_of_rows(self, column: str, *, repeated: bool = False) -> str:
         # collect_list leaves NULL out, but a missing value is a value: each goes in a wrapper.

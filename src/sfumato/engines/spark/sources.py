@@ -1,7 +1,4 @@
-"""Where rows come from: a Spark frame, a file that Spark reads, a small table brought to it.
-
-Stands apart: how each kind of source is read; the engine is read without it.
-"""
+"""Where rows come from: a Spark frame, a file that Spark reads, a small table brought to it."""
 
 from __future__ import annotations
 
@@ -218,7 +215,7 @@ def _open_file(
             f"{label} is not UTF-8 text but {file.encoding.name}, which Spark does not read here; "
             "convert it to UTF-8, or choose the engine duckdb"
         )
-    frame, rows = read_text(session, file, _address(path))
+    frame, rows = read_text(session, file, address(path))
     opened = _chosen(frame, file.columns, None, label)
     return replace(opened, rows=rows, file=file, form=file.form, untyped=True)
 
@@ -248,7 +245,7 @@ def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None
             )
             if dict(partition) == file_partition
         ]
-        frame = reader.read.option("recursiveFileLookup", True).parquet(*map(_address, files))
+        frame = reader.read.option("recursiveFileLookup", True).parquet(*map(address, files))
         # As text: 01301 is not the number that Spark would make of it.
         more = [functions.lit(value).cast("string") for _, value in partition]
         places = [f"c{place}" for place in range(len(frame.columns))]
@@ -347,7 +344,7 @@ def _chosen(
     return Opened(by_place.select(*columns), tuple(kept), label, others=other_columns)
 
 
-def _address(path: Path) -> str:
+def address(path: Path) -> str:
     """A path as Spark must be told it: of this machine, each sign meant as itself."""
     text = str(path.absolute())
     for sign in "\\*?[]{}":

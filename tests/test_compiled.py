@@ -91,3 +91,18 @@ def test_no_call_keeps_an_array() -> None:
     for _ in range(10):
         _sum_up(things, other)
     assert [sys.getrefcount(member) for member in (*things[:4], *other[:4])] == before
+
+
+def test_numbers_with_their_bytes_the_other_way_round_are_refused() -> None:
+    """Numba takes a tuple of them for one of native arrays once it has seen such a one."""
+    things, other = _things(5, strided=False), _things(6, strided=False)
+    _sum_up(things, other)
+    for name in ("line", "table", "cube"):
+        member = getattr(things, name)
+        swapped = things._replace(**{name: member.astype(member.dtype.newbyteorder())})
+        for pair in ((swapped, other), (other, swapped)):
+            with pytest.raises(TypeError, match=f"^Things.{name}: .*as this machine stores them"):
+                _sum_up(*pair)
+    empty = np.zeros(0, np.dtype(np.int64).newbyteorder())
+    with pytest.raises(TypeError, match="as this machine stores them"):
+        _sum_up(things._replace(line=empty), other)

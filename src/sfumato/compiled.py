@@ -39,6 +39,8 @@ Array = npt.NDArray[Any]
 Compiled = TypeVar("Compiled", bound=Callable[..., Any])
 Kind = TypeVar("Kind", bound=type)
 
+_REFUSAL = "refuse_foreign_bytes"  # what each kind of tuple handed on by address is asked first
+
 
 class _CompilationListener(Listener):
     """Whoever waits is told that something is compiled."""
@@ -83,7 +85,8 @@ def inner(function: Compiled) -> Compiled:
 #
 # Compiled code reads a member where it needs it. No array of a tuple is counted as used, since
 # whoever calls from Python holds the tuple until the call is over; so no array of one may be
-# returned.
+# returned. Nor does Numba tell numbers whose bytes stand the other way round from others, once it
+# has seen a tuple of such arrays: they are refused, or they would be read as other numbers.
 
 
 class _ByAddress(types.NamedTuple):
@@ -97,7 +100,17 @@ class _ByAddress(types.NamedTuple):
 def by_address(kind: Kind) -> Kind:
     """Hand named tuples of this kind on by address; to be said before a kernel is called."""
     typeof_impl.register(kind)(_type_by_address)
+    setattr(kind, _REFUSAL, _refuse_foreign_bytes)
     return kind
+
+
+def _refuse_foreign_bytes(value: tuple[Any, ...]) -> None:
+    for name, member in zip(value._fields, value, strict=True):  # type: ignore[attr-defined]
+        if isinstance(member, np.ndarray) and not member.dtype.isnative:
+            raise TypeError(
+                f"{type(value).__name__}.{name}: compiled code reads numbers as this machine "
+                f"stores them, these are {member.dtype.str}; use .astype({member.dtype.name!r})"
+            )
 
 
 def _type_by_address(value: tuple[Any, ...], context: Any) -> _ByAddress:
@@ -120,7 +133,9 @@ def _describe_members(numba_type: _ByAddress, value: Any, wrapper: Any) -> Nativ
     describe = cgutils.get_or_insert_function(
         builder.module, ir.FunctionType(ir.IntType(32), [text, text]), "numba_adapt_ndarray"
     )
-    failed = cgutils.false_bit
+    refused = wrapper.pyapi.call_method(value, _REFUSAL)
+    failed = cgutils.is_null(builder, refused)
+    wrapper.pyapi.decref(refused)
     for number, member in enumerate(numba_type.types):
         item = wrapper.pyapi.tuple_getitem(value, number)
         field = cgutils.gep_inbounds(builder, place, 0, number)

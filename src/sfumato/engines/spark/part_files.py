@@ -39,6 +39,7 @@ class PartFiles:
     def append(self, name: str, table: pa.Table) -> DataFrame:
         """All rows of a table, these among them."""
         folder, written = self.folders.get(name) or (self._new_folder(), 0)
+        self.folders[name] = folder, written  # first, so that it goes even if this stops half-way
         plain = spark_types(table)
         try:
             pq.write_table(

@@ -152,8 +152,11 @@ class TableCounts(ABC):
         """How many people have each value of a sensitive attribute, or each set of values."""
 
     @abstractmethod
-    def parts(self) -> Iterator[Counts]:
-        """All tuples, as many at a time as fit in memory; those of one group together."""
+    def parts(self, *, beside: int = 0) -> Iterator[Counts]:
+        """All tuples, as many at a time as fit in memory; those of one group together.
+
+        `beside`: the bytes that whoever asks holds besides.
+        """
 
     @abstractmethod
     def in_memory(self, why: str) -> Counts:
@@ -226,7 +229,7 @@ class Counts(TableCounts):
     def by_value(self, attribute: int) -> Ints:
         return sums_by(self.values[attribute], self.n, self.sensitive[attribute].codes)
 
-    def parts(self) -> Iterator[Counts]:
+    def parts(self, *, beside: int = 0) -> Iterator[Counts]:
         yield self
 
     def in_memory(self, why: str) -> Counts:

@@ -37,6 +37,7 @@ SMALL = 1 << 15  # codes that a SMALLINT holds
 
 _BUCKETS = 32  # a part of a table is made of about so many buckets, so that none is much too large
 _SUMS = ("a", "b", "c")  # of secret numbers: what groups of different kinds differ in
+_LEAST_SHARE = 8  # of the memory that parts take, whatever else is held
 _TUPLE, _GROUP = 64, 64  # bytes that it takes to bring a tuple, and a group of its own
 _MOST_PEOPLE = 1 << 32  # times a number below 2**31: the sums fit a BIGINT
 _WIDE = 1 << 62  # keys that a BIGINT holds
@@ -150,26 +151,33 @@ class StoredCounts(TableCounts):
     @property
     def most(self) -> int:
         """How many tuples fit in memory."""
-        return self.engine.memory // bytes_for(1, len(self.columns))
+        return self._most()
+
+    def _most(self, beside: int = 0, light: int = 1) -> int:
+        """The same, so many bytes being held besides, and for who makes so many times fewer copies
+        of a tuple."""
+        left = max(self.engine.memory - beside, self.engine.memory // _LEAST_SHARE)
+        return light * left // bytes_for(1, len(self.columns))
 
     @property
     def fits(self) -> bool:
         """Whether all tuples may be brought to memory."""
         return len(self) <= self.most
 
-    def parts(self) -> Iterator[Counts]:
-        if self.fits:
+    def parts(self, *, beside: int = 0, light: int = 1) -> Iterator[Counts]:
+        most = self._most(beside, light)
+        if len(self) <= most:
             yield self.within()
             return
         # Groups are dealt to buckets by a remainder of their key, and never parted.
-        buckets = _prime(_BUCKETS * ceil(len(self) / max(self.most, 1)))
+        buckets = _prime(_BUCKETS * ceil(len(self) / max(most, 1)))
         bucket = f"CAST(MOD({self.group_key()}, {buckets}) AS BIGINT)"  # wide keys are decimals
         counted = self.engine.fetch(
             select([named(bucket, "b"), "COUNT(*) AS t"], self.name, group=[bucket])
         )
         tuples = np.zeros(buckets, dtype=np.int64)
         tuples[counted.column("b").to_numpy()] = counted.column("t").to_numpy()
-        for low, high in _runs(tuples, self.most):
+        for low, high in _runs(tuples, most):
             yield self.within(f"{bucket} BETWEEN {low} AND {high}")
 
     def whole(self) -> Counts:

@@ -110,10 +110,15 @@ def test_many_boxes_are_found_one_by_one_and_by_a_tree(data: Any) -> None:
     offsets = np.concatenate([[0], np.cumsum([len(one) for one in lists])]).astype(np.int64)
     listed = np.concatenate([np.zeros(0, np.int64), *lists])
     points = rng.integers(-1, size, (columns, 200))
-    nodes, items = kernel.build(low, high)
+    # Every box shows a part of its own in each column.
+    shown = np.arange(columns * total, dtype=np.int32).reshape(columns, total).T.copy()
+    boxes = Boxes(shown, low.ravel(), high.ravel(), gap.ravel(), offsets, listed)
+    nodes, items = kernel.build(shown, boxes.low, boxes.high)
     assert len(items) <= kernel.COPIES * total + 2048
-    indptr, found = kernel.search(nodes, items, low, high, gap, offsets, listed, points)
-    point, box = Boxes(low, high, gap, offsets, listed).containing(points)
+    indptr, found = kernel.search(
+        *(nodes, items, shown, boxes.low, boxes.high, boxes.gap, offsets, listed, points)
+    )
+    point, box = boxes.containing(points)
     assert point.tolist() == np.repeat(np.arange(200), np.diff(indptr)).tolist()
     assert box.tolist() == found.tolist()
     for i in range(points.shape[1]):
@@ -143,8 +148,9 @@ def test_a_partition_s_tree_copies_few() -> None:
         left, right = high.copy(), low.copy()
         left[column], right[column] = cut, cut + 1
         cells += [(low, left), (right, high)]
-    low, high = (np.ascontiguousarray(np.array(ends).T) for ends in zip(*cells, strict=True))
-    nodes, items = kernel.build(low, high)
+    low, high = (np.array(ends).ravel() for ends in zip(*cells, strict=True))
+    shown = np.arange(len(low), dtype=np.int32).reshape(len(cells), 3)
+    nodes, items = kernel.build(shown, low, high)
     assert set(items.tolist()) == set(range(len(cells)))
     assert len(items) < 1.1 * len(cells)
     leaves = nodes[nodes[:, 0] < 0]

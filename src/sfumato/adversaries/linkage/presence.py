@@ -161,7 +161,7 @@ def presence(
     np.maximum.at(chance, index.place, per_group)
 
     def kinds() -> Iterator[KindsOfPeople]:
-        for codes, n in register.parts():
+        for codes, n in register.parts(beside=index):
             yield _beliefs(index, codes, chance), n
 
     return _of_register(own, per_group, register.people, kinds, suppressed, overlapping=overlapping)

@@ -203,7 +203,7 @@ def _place_of(number: int, listed: Ints, start: int, stop: int) -> int:
 
 @inner
 def _best_cut(
-    low: Ints, high: Ints, items: Ints, begins: Ints, ends: Ints
+    shown: Codes, low: Ints, high: Ints, items: Codes, begins: Ints, ends: Ints
 ) -> tuple[int, int, int, int]:
     """The column and class to cut at, how many boxes that copies, and how many its larger side has.
 
@@ -213,16 +213,16 @@ def _best_cut(
     """
     n = len(items)
     best, column, place, copies, most = n, -1, 0, 0, n
-    for c in range(low.shape[0]):
-        first, last = low[c, items[0]], high[c, items[0]]
+    for c in range(shown.shape[1]):
+        first, last = low[shown[items[0], c]], high[shown[items[0], c]]
         for i in items:
-            first = min(first, low[c, i])
-            last = max(last, high[c, i])
+            first = min(first, low[shown[i, c]])
+            last = max(last, high[shown[i, c]])
         width = last - first + 1
         if width > 8 * n:  # few boxes far apart
             lows, highs = np.empty(n, np.int64), np.empty(n, np.int64)
             for at in range(n):
-                lows[at], highs[at] = low[c, items[at]], high[c, items[at]]
+                lows[at], highs[at] = low[shown[items[at], c]], high[shown[items[at], c]]
             sort_numbers(lows)
             sort_numbers(highs)
             ended = 0
@@ -239,8 +239,8 @@ def _best_cut(
         begins[:width] = 0
         ends[:width] = 0
         for i in items:
-            begins[low[c, i] - first] += 1
-            ends[high[c, i] - first] += 1
+            begins[low[shown[i, c]] - first] += 1
+            ends[high[shown[i, c]] - first] += 1
         begun, ended = 0, 0
         for v in range(1, width):
             begun += begins[v - 1]
@@ -253,22 +253,26 @@ def _best_cut(
     return column, place, copies, most
 
 
-def build(low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    """The tree over boxes `low[c, g]..high[c, g]`: its nodes, and the boxes of its leaves."""
-    nodes, items = _build_boxes(low, high)
+def build(shown: Codes, low: Ints, high: Ints) -> tuple[Ints, Codes]:
+    """The tree over boxes, box g being `low[p]..high[p]` of p = `shown[g, c]` in each column c.
+
+    Its nodes, and the boxes of its leaves.
+    """
+    widest = min(8 * len(shown), int(high.max(initial=0))) + 2
+    nodes, items = _build_boxes(shown, low, high, widest)
     return nodes.reshape(-1, _NODE), items
 
 
 @kernel
-def _build_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
-    total = low.shape[1]
-    begins, ends = np.zeros(8 * total + 1, np.int64), np.zeros(8 * total + 1, np.int64)
+def _build_boxes(shown: Codes, low: Ints, high: Ints, widest: int) -> tuple[Ints, Codes]:
+    total = shown.shape[0]
+    begins, ends = np.zeros(widest, np.int64), np.zeros(widest, np.int64)
     nodes, used = np.empty(64 * _NODE, np.int64), 1
-    items, filled, stored = np.empty(max(total, 1), np.int64), 0, total
+    items, filled, stored = np.empty(max(total, 1), np.int32), 0, total
     # Nodes wait in the order they were made, so that the allowance for copies is shared evenly. The
     # boxes of those that wait stand one run after another, and a node tells which run is its own;
     # `gone` boxes of nodes that no longer wait are not there any more.
-    waiting, queued, gone = np.empty(2 * total + 1, np.int64), total, 0
+    waiting, queued, gone = np.empty(2 * total + 1, np.int32), total, 0
     for box in range(total):
         waiting[box] = box
     nodes[2], nodes[3] = 0, total
@@ -279,7 +283,7 @@ def _build_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
         column, place, copies = -1, 0, 0
         if n > LEAF:
             node_boxes = waiting[begin - gone : begin - gone + n]
-            column, place, copies, larger = _best_cut(low, high, node_boxes, begins, ends)
+            column, place, copies, larger = _best_cut(shown, low, high, node_boxes, begins, ends)
             crowded = stored + copies > COPIES * total + 1024
             if column >= 0 and (larger > n - n // 8 or (copies > 0 and crowded)):
                 column = -1
@@ -305,7 +309,8 @@ def _build_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
                 nodes[child + 2] = queued
                 for slot in range(begin - gone, begin - gone + n):
                     box = waiting[slot]
-                    if high[column, box] >= place if side else low[column, box] < place:
+                    part = shown[box, column]
+                    if high[part] >= place if side else low[part] < place:
                         waiting[queued - gone] = box
                         queued += 1
                 nodes[child + 3] = queued
@@ -316,6 +321,7 @@ def _build_boxes(low: Ints, high: Ints) -> tuple[Ints, Ints]:
 
 @inner
 def _contains(
+    shown: Codes,
     low: Ints,
     high: Ints,
     gap: Ints,
@@ -325,10 +331,11 @@ def _contains(
     point: Ints,
 ) -> bool:
     for c in range(len(point)):
-        if point[c] < low[c, box] or point[c] > high[c, box]:
+        part = shown[box, c]
+        if point[c] < low[part] or point[c] > high[part]:
             return False
-        if gap[c, box] >= 0:
-            start, stop = offsets[gap[c, box]], offsets[gap[c, box] + 1]
+        if gap[part] >= 0:
+            start, stop = offsets[gap[part]], offsets[gap[part] + 1]
             place = _place_of(point[c], listed, start, stop)
             if place == stop or listed[place] != point[c]:
                 return False
@@ -338,7 +345,8 @@ def _contains(
 @kernel
 def search(
     nodes: Ints,
-    items: Ints,
+    items: Codes,
+    shown: Codes,
     low: Ints,
     high: Ints,
     gap: Ints,
@@ -365,7 +373,7 @@ def search(
             if filled + stop - start > len(boxes):
                 boxes = with_room(boxes, np.int64(0), np.int64(filled), stop - start)
             for place in range(start, stop):
-                if _contains(low, high, gap, offsets, listed, items[place], point):
+                if _contains(shown, low, high, gap, offsets, listed, items[place], point):
                     boxes[filled] = items[place]
                     filled += 1
         indptr[i + 1] = filled

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from sfumato.adversaries.locating.locate import BoxIndex
-from sfumato.counts.counts import TableCounts, rank_rows
+from sfumato.counts.counts import Counts, TableCounts, rank_rows
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Scratch, named, select
 from sfumato.errors import InputError, PolicyError, name_some, quoted
@@ -140,6 +140,9 @@ def _pairs(
 
 
 _BLOCK = 1 << 16  # population tuples matched at once
+_SORTED = 1 << 21  # population tuples sorted at once
+_LIGHT = 2  # a tuple that is only looked up is copied so many times less often than one searched
+_GROUP = 100  # bytes of a finished group
 SLACK = 1e-9  # sums of weights are floats
 WEIGHTS: Literal["weights"] = "weights"
 Population = Table | Release | Literal["weights"]
@@ -242,14 +245,14 @@ def count_behind(regions: Regions, population: Table, *, alone: bool = False) ->
     """How many people of the population table fit each group's region; `alone`: and no other's."""
     register = Register.of(regions.columns, population)
     index = RegionIndex.of(regions, register.domains)
-    total = np.zeros(index.places, dtype=np.float64)
-    for codes, n in register.parts():
+    total = np.zeros(index.places, dtype=np.int64)
+    for codes, n in register.parts(beside=index):
         for person, at in index.pairs(codes):
             if alone:
                 _, place, many = np.unique(person, return_inverse=True, return_counts=True)
                 person, at = person[many[place] == 1], at[many[place] == 1]
-            total += np.bincount(at, weights=n[person], minlength=len(total))
-    return total[index.place].astype(np.int64)
+            np.add.at(total, at, n[person])
+    return total[index.place]
 
 
 @dataclass(frozen=True)
@@ -264,7 +267,14 @@ class RegionIndex:
     def of(cls, regions: Regions, domains: Sequence[Domain]) -> RegionIndex:
         """`domains` are those of the people who will be looked up, column by column."""
         place, first = regions.equal_descriptions()
+        if len(first) == len(regions):  # as a rule: nothing is copied
+            return cls(np.arange(len(regions)), len(regions), BoxIndex.of(regions, domains))
         return cls(place, len(first), BoxIndex.of(regions.take(first), domains))
+
+    @property
+    def size(self) -> int:
+        """The bytes that it takes, with the groups whose it is."""
+        return self._boxes.size + self.place.nbytes + _GROUP * len(self.place)
 
     def pairs(self, codes: Codes) -> Iterator[tuple[Ints, Ints]]:
         """Tuples, and a place each that they fit; all places of a tuple at once."""
@@ -310,12 +320,33 @@ class Register:
     def people(self) -> int:
         return self._counts.people
 
-    def parts(self) -> Iterator[tuple[Codes, Ints]]:
-        """Distinct tuples, and how many people of this part have each."""
-        for counts in self._counts.parts():
-            codes = counts.codes[list(self._wanted)]
+    def parts(self, *, beside: RegionIndex | None = None) -> Iterator[tuple[Codes, Ints]]:
+        """Distinct tuples, and how many people of this part have each.
+
+        `beside`: what they will be looked up in, which is held at the same time.
+        """
+        yield from self._counts.either(
+            in_memory=self._sorted, stored=lambda stored: self._fetched(stored, beside)
+        )
+
+    def _fetched(
+        self, stored: StoredCounts, beside: RegionIndex | None
+    ) -> Iterator[tuple[Codes, Ints]]:
+        """Of a table larger than memory, no more of which comes here than is asked for."""
+        held = 0 if beside is None or stored.fits else beside.size
+        quasi_alone = replace(stored, sensitive=(), labels=None, weighted=False)
+        with stored.engine.yield_memory():
+            for counts in quasi_alone.parts(beside=held, light=_LIGHT):
+                yield from self._sorted(counts)
+                del counts  # before the next ones come
+
+    def _sorted(self, counts: Counts) -> Iterator[tuple[Codes, Ints]]:
+        """Neighbours are looked up one after another, in places that lie together."""
+        for start in range(0, max(len(counts), 1), _SORTED):  # at least once
+            here = slice(start, start + _SORTED)
+            codes = counts.codes[list(self._wanted), here]
             number, first = rank_rows(codes, [len(domain) for domain in self.domains])
-            yield codes[:, first], sums_by(number, counts.n, len(first))
+            yield codes[:, first], sums_by(number, counts.n[here], len(first))
 
 
 # Tables larger than memory: the engine counts who of a register has the very tuples.

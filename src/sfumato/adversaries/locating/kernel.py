@@ -203,7 +203,7 @@ def _place_of(number: int, listed: Ints, start: int, stop: int) -> int:
 
 @inner
 def _best_cut(
-    shown: Codes, low: Ints, high: Ints, items: Codes, begins: Ints, ends: Ints
+    published: Codes, low: Ints, high: Ints, items: Codes, begins: Ints, ends: Ints
 ) -> tuple[int, int, int, int]:
     """The column and class to cut at, how many boxes that copies, and how many its larger side has.
 
@@ -213,16 +213,16 @@ def _best_cut(
     """
     n = len(items)
     best, column, place, copies, most = n, -1, 0, 0, n
-    for c in range(shown.shape[1]):
-        first, last = low[shown[items[0], c]], high[shown[items[0], c]]
+    for c in range(published.shape[1]):
+        first, last = low[published[items[0], c]], high[published[items[0], c]]
         for i in items:
-            first = min(first, low[shown[i, c]])
-            last = max(last, high[shown[i, c]])
+            first = min(first, low[published[i, c]])
+            last = max(last, high[published[i, c]])
         width = last - first + 1
         if width > 8 * n:  # few boxes far apart
             lows, highs = np.empty(n, np.int64), np.empty(n, np.int64)
             for at in range(n):
-                lows[at], highs[at] = low[shown[items[at], c]], high[shown[items[at], c]]
+                lows[at], highs[at] = low[published[items[at], c]], high[published[items[at], c]]
             sort_numbers(lows)
             sort_numbers(highs)
             ended = 0
@@ -239,8 +239,8 @@ def _best_cut(
         begins[:width] = 0
         ends[:width] = 0
         for i in items:
-            begins[low[shown[i, c]] - first] += 1
-            ends[high[shown[i, c]] - first] += 1
+            begins[low[published[i, c]] - first] += 1
+            ends[high[published[i, c]] - first] += 1
         begun, ended = 0, 0
         for v in range(1, width):
             begun += begins[v - 1]
@@ -253,19 +253,19 @@ def _best_cut(
     return column, place, copies, most
 
 
-def build(shown: Codes, low: Ints, high: Ints) -> tuple[Ints, Codes]:
-    """The tree over boxes, box g being `low[p]..high[p]` of p = `shown[g, c]` in each column c.
+def build(published: Codes, low: Ints, high: Ints) -> tuple[Ints, Codes]:
+    """The tree over boxes, box g being `low[p]..high[p]` of p = `published[g, c]` in each column c.
 
     Its nodes, and the boxes of its leaves.
     """
-    widest = min(8 * len(shown), int(high.max(initial=0))) + 2
-    nodes, items = _build_boxes(shown, low, high, widest)
+    widest = min(8 * len(published), int(high.max(initial=0))) + 2
+    nodes, items = _build_boxes(published, low, high, widest)
     return nodes.reshape(-1, _NODE), items
 
 
 @kernel
-def _build_boxes(shown: Codes, low: Ints, high: Ints, widest: int) -> tuple[Ints, Codes]:
-    total = shown.shape[0]
+def _build_boxes(published: Codes, low: Ints, high: Ints, widest: int) -> tuple[Ints, Codes]:
+    total = published.shape[0]
     begins, ends = np.zeros(widest, np.int64), np.zeros(widest, np.int64)
     nodes, used = np.empty(64 * _NODE, np.int64), 1
     items, filled, stored = np.empty(max(total, 1), np.int32), 0, total
@@ -283,7 +283,9 @@ def _build_boxes(shown: Codes, low: Ints, high: Ints, widest: int) -> tuple[Ints
         column, place, copies = -1, 0, 0
         if n > LEAF:
             node_boxes = waiting[begin - gone : begin - gone + n]
-            column, place, copies, larger = _best_cut(shown, low, high, node_boxes, begins, ends)
+            column, place, copies, larger = _best_cut(
+                published, low, high, node_boxes, begins, ends
+            )
             crowded = stored + copies > COPIES * total + 1024
             if column >= 0 and (larger > n - n // 8 or (copies > 0 and crowded)):
                 column = -1
@@ -309,7 +311,7 @@ def _build_boxes(shown: Codes, low: Ints, high: Ints, widest: int) -> tuple[Ints
                 nodes[child + 2] = queued
                 for slot in range(begin - gone, begin - gone + n):
                     box = waiting[slot]
-                    part = shown[box, column]
+                    part = published[box, column]
                     if high[part] >= place if side else low[part] < place:
                         waiting[queued - gone] = box
                         queued += 1
@@ -321,7 +323,7 @@ def _build_boxes(shown: Codes, low: Ints, high: Ints, widest: int) -> tuple[Ints
 
 @inner
 def _contains(
-    shown: Codes,
+    published: Codes,
     low: Ints,
     high: Ints,
     gap: Ints,
@@ -331,7 +333,7 @@ def _contains(
     point: Ints,
 ) -> bool:
     for c in range(len(point)):
-        part = shown[box, c]
+        part = published[box, c]
         if point[c] < low[part] or point[c] > high[part]:
             return False
         if gap[part] >= 0:
@@ -346,7 +348,7 @@ def _contains(
 def search(
     nodes: Ints,
     items: Codes,
-    shown: Codes,
+    published: Codes,
     low: Ints,
     high: Ints,
     gap: Ints,
@@ -373,7 +375,7 @@ def search(
             if filled + stop - start > len(boxes):
                 boxes = with_room(boxes, np.int64(0), np.int64(filled), stop - start)
             for place in range(start, stop):
-                if _contains(shown, low, high, gap, offsets, listed, items[place], point):
+                if _contains(published, low, high, gap, offsets, listed, items[place], point):
                     boxes[filled] = items[place]
                     filled += 1
         indptr[i + 1] = filled

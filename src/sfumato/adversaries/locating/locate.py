@@ -275,13 +275,14 @@ def _once_each(located: Located, total: int) -> Located:
 
 @dataclass(frozen=True)
 class Boxes:
-    """Groups as boxes of classes: in column c group g is `low[p]..high[p]`, p being `shown[g, c]`;
-    where `gap[p]` >= 0 only of the classes at `listed[offsets[gap]:offsets[gap + 1]]`, ascending.
+    """Groups as boxes of classes: in column c group g, of part p = `published[g, c]`, is
+    `low[p]..high[p]`; where `gap[p]` >= 0 only of the classes at
+    `listed[offsets[gap]:offsets[gap + 1]]`, ascending.
 
     There are few such parts p, and millions of groups, each of which is read from one place.
     """
 
-    shown: Codes
+    published: Codes
     low: Ints
     high: Ints
     gap: Ints
@@ -291,8 +292,8 @@ class Boxes:
     def containing(self, points: Ints) -> tuple[Ints, Ints]:
         """Which point `points[:, i]` is in which box: points ascending, and the boxes of each."""
         known = np.all(points >= 0, axis=0).reshape(-1, 1)
-        inside = np.repeat(known, len(self.shown), axis=1)
-        for row, parts in zip(points, self.shown.T, strict=True):
+        inside = np.repeat(known, len(self.published), axis=1)
+        for row, parts in zip(points, self.published.T, strict=True):
             low, high = self.low[parts], self.high[parts]
             # As few bytes a number as do: so many more are compared at once.
             least = np.min_scalar_type(-1 - max(row.max(initial=0), high.max(initial=0)))
@@ -302,7 +303,7 @@ class Boxes:
         point, box = np.nonzero(inside)
         classes = 1 + max(points.max(initial=0), self.listed.max(initial=0))
         keys = rows_of(self.offsets) * classes + self.listed
-        for row, parts in zip(points, self.shown.T, strict=True):
+        for row, parts in zip(points, self.published.T, strict=True):
             gap = self.gap[parts[box]]
             fits = (gap < 0) | np.isin(gap * classes + row[point], keys)
             point, box = point[fits], box[fits]
@@ -333,10 +334,12 @@ class BoxIndex:
         for fitting, codes in zip(fits, regions.codes, strict=True):
             fittable &= fitting[codes]
         groups = np.flatnonzero(fittable)
-        shown = np.empty((len(groups), len(columns)), dtype=np.int32)
+        published = np.empty((len(groups), len(columns)), dtype=np.int32)
         gaps, offsets, listed, parts = [], [np.zeros(1, np.int64)], [np.zeros(0, np.int64)], 0
         for place, (column, codes) in enumerate(zip(columns, regions.codes, strict=True)):
-            np.add(codes if len(groups) == len(codes) else codes[groups], parts, shown[:, place])
+            np.add(
+                codes if len(groups) == len(codes) else codes[groups], parts, published[:, place]
+            )
             parts += len(column.low)
             before = sum(len(offset) - 1 for offset in offsets[1:])
             gaps.append(np.where(column.gap >= 0, column.gap + before, -1))
@@ -344,7 +347,7 @@ class BoxIndex:
             listed.append(column.listed)
         low, high = ([getattr(column, end) for column in columns] for end in ("low", "high"))
         boxes = Boxes(
-            shown,
+            published,
             np.concatenate([*low, listed[0]]),
             np.concatenate([*high, listed[0]]),
             np.concatenate([*gaps, listed[0]]),
@@ -357,12 +360,14 @@ class BoxIndex:
     def _tree(self) -> tuple[Ints, Codes]:
         from sfumato.adversaries.locating import kernel  # its compiler loads slowly
 
-        return kernel.build(self._boxes.shown, self._boxes.low, self._boxes.high)
+        return kernel.build(self._boxes.published, self._boxes.low, self._boxes.high)
 
     @property
     def size(self) -> int:
         """The bytes it takes, with its tree."""
-        return self._boxes.shown.nbytes + self._fittable.nbytes + sum(t.nbytes for t in self._tree)
+        return (
+            self._boxes.published.nbytes + self._fittable.nbytes + sum(t.nbytes for t in self._tree)
+        )
 
     def locate(self, codes: Codes, *, among: int | None = None) -> Located:
         """The groups whose regions contain each tuple `codes[:, i]`; `among`: of so many in all."""
@@ -379,7 +384,7 @@ class BoxIndex:
 
         indptr, groups = kernel.search(
             *self._tree,
-            boxes.shown,
+            boxes.published,
             *(boxes.low, boxes.high, boxes.gap, boxes.offsets, boxes.listed),
             np.ascontiguousarray(points),
         )

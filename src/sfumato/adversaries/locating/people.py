@@ -333,10 +333,10 @@ class Register:
         self, stored: StoredCounts, beside: RegionIndex | None
     ) -> Iterator[tuple[Codes, Ints]]:
         """Of a table larger than memory, no more of which comes here than is asked for."""
-        held = 0 if beside is None or stored.fits else beside.size
+        bytes_beside = 0 if beside is None or stored.fits else beside.size
         quasi_alone = replace(stored, sensitive=(), labels=None, weighted=False)
         with stored.engine.yield_memory():
-            for counts in quasi_alone.parts(beside=held, light=_LIGHT):
+            for counts in quasi_alone.parts(beside=bytes_beside, light=_LIGHT):
                 yield from self._sorted(counts)
                 del counts  # before the next ones come
 

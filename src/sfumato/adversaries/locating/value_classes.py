@@ -40,8 +40,8 @@ class ValueClasses:
 
 def value_classes(domain: Domain, parts: Sequence[Region], codes: Codes) -> ValueClasses:
     """The classes of a column by the regions that groups show (`codes`, of parts)."""
-    shown = np.flatnonzero(np.bincount(codes, minlength=len(parts)))
-    runs = {part: _run(values) for part, values in codes_inside(parts, shown, domain)}
+    used = np.flatnonzero(np.bincount(codes, minlength=len(parts)))
+    runs = {part: _run(values) for part, values in codes_inside(parts, used, domain)}
     if all(isinstance(run, range) for run in runs.values()):
         return _in_order(len(domain), len(parts), runs)  # type: ignore[arg-type]
     return _gathered(len(domain), len(parts), runs)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
@@ -153,6 +154,53 @@ def test_spark_finds_the_same_people_where_two_numbers_are_one(
     monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
     monkeypatch.setattr(row_numbers, "_UNALIKE", 0.0)
     assert told(sf.read(table, schema, engine="spark")) == expected
+
+
+@pytest.mark.parametrize("kind", [pa.float64(), pa.float32()])
+def test_a_row_numbered_twice_does_not_make_up_for_one_without_a_number(
+    kind: pa.DataType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """0 and -0 were two values among the first rows: so were their rows, 5 and 7 were left out."""
+    monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
+    monkeypatch.setattr(row_numbers, "_UNALIKE", 0.0)
+    monkeypatch.setattr(row_numbers, "_LOOKED_AT", 2)
+    table = pa.table({"q": pa.array([0.0, -0.0, 5.0, 7.0], kind), "s": list("abab")})
+    found = told(sf.read(table, sf.Schema(quasi=["q"], sensitive="s")))["tuples"]
+    people = [((0.0, "a"), 1), ((0.0, "b"), 1), ((5.0, "a"), 1), ((7.0, "b"), 1)]
+    assert found == {who: (n, 0.0) for who, n in people}
+
+
+def _lose_a_value(monkeypatch: pytest.MonkeyPatch) -> pa.Table:
+    """A table, and one of its values is there only once values were listed."""
+    values_of = scanning.values_of
+    monkeypatch.setattr(scanning, "MANY_ROWS", 0)
+    monkeypatch.setattr(scanning, "MANY_TUPLES", -1)
+    monkeypatch.setattr(
+        scanning,
+        "values_of",
+        lambda *of: [raw.filter(pc.not_equal(raw, "z")) for raw in values_of(*of)],
+    )
+    return pa.table({"a": list("xyzxy"), "s": list("pqppr"), "who": list("ijklm")})
+
+
+@pytest.mark.parametrize("rows", ["gathered", "linked", "unlinked"])
+def test_a_table_that_changes_while_it_is_read_is_refused(
+    rows: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whose value had no code was left out, and nobody was told."""
+    table = _lose_a_value(monkeypatch)
+    person = None if rows == "gathered" else "who"
+    schema = sf.Schema(quasi=["a"], sensitive="s", person=person, rows=rows)
+    with pytest.raises(InputError, match="had 5 rows at first, and 4 were found"):
+        sf.read(table, schema)
+
+
+def test_spark_refuses_a_table_that_changes_while_it_is_read(
+    spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = _lose_a_value(monkeypatch)
+    with pytest.raises(InputError, match="had 5 rows at first, and 4 were found"):
+        sf.read(table, sf.Schema(quasi=["a"], sensitive="s"), engine="spark")
 
 
 @pytest.mark.parametrize("way", ["by numbers of rows", "by codes"])

@@ -335,6 +335,19 @@ def check_people(engine: Engine, source: Source, schema: Schema) -> None:
         _check_number(engine, source, schema.weight, "weight", "numbers, 0 or more")
 
 
+def refuse_changed(source: Source, rows: int) -> None:
+    """Refuse a source of which other rows came than it had at first: it is read several times.
+
+    Whoever has a value that was not there when values were listed has no code, and was left out.
+    Of a text file the number of rows is an estimate.
+    """
+    if rows != source.rows and not source.untyped:
+        raise InputError(
+            f"{source.label} had {source.rows:,} rows at first, and {rows:,} were found as they "
+            "were counted: it changes while it is read; give a copy that nobody writes to"
+        )
+
+
 def refuse_look_alikes(engine: Engine, source: Source, column: str, role: str) -> None:
     """One person, or household, written in two ways would be counted as two."""
     kind, name = source.types[column], source.column(column)

@@ -239,8 +239,14 @@ def by_distinct(cells: pa.ChunkedArray) -> pa.Array:
 
 
 def _in_order(values: pa.Array) -> pa.Array:
-    """As most domains have them, so that tuples come in the order of their codes."""
+    """As most domains have them, so that tuples come in the order of their codes.
+
+    0 and -0 are one value: a row with either was numbered twice, and could make up for one that had
+    no number.
+    """
     kind = values.type
+    if pa.types.is_floating(kind):
+        return pc.add(values, pa.scalar(0.0, kind)).unique()
     if pa.types.is_integer(kind) or pa.types.is_string(kind) or pa.types.is_boolean(kind):
         return values.take(pc.sort_indices(values))
     return values

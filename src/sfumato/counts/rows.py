@@ -18,6 +18,7 @@ from sfumato.counts.columns import (
     domain_of,
     has_lists,
     keys,
+    refuse_changed,
     refuse_kept_lists,
     weight_of,
 )
@@ -203,6 +204,7 @@ def person_rows(
     rows = engine.fetch(f"{select(listed, joins)} ORDER BY {order}")
     for table in brought:
         engine.drop(table)
+    refuse_changed(source, rows.num_rows)
 
     def stack(chosen: tuple[str, ...]) -> Codes:
         cells = [rows.column(names[name]).to_numpy().astype(np.int32) for name in chosen]

@@ -35,6 +35,7 @@ from sfumato.counts.columns import (
     keys,
     measures,
     number_in,
+    refuse_changed,
     weight_of,
 )
 from sfumato.counts.counts import Attribute, Counts, TableCounts, begin_runs, rank_rows
@@ -90,6 +91,8 @@ def scan(engine: Engine, source: Source, schema: Schema, coding: Coding = domain
         counts = _raw(engine, source, schema, coding)
     if counts.people == 0:
         raise InputError(f"{source.label} holds 0 rows; there is nobody to protect in it")
+    if schema.count is None and not by_person:
+        refuse_changed(source, counts.people)
     return counts
 
 
@@ -144,6 +147,7 @@ def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Codi
     rows = engine.fetch(select(listed, joins))
     for table in brought:
         engine.drop(table)
+    refuse_changed(source, rows.num_rows)
     numbers = [rows.column(f"v{place}").to_numpy() for place in range(len(spaces))]
     owner, people = _numbered(rows.column("person").to_numpy())
     weights = None
@@ -376,7 +380,7 @@ def _grouped_by_number(
         code = f"(v >> {shift}) & {(1 << bits[name]) - 1}"
         listed.append(named(f"CAST({code} AS {_width(column)})", called[name]))
     sums = ["n", *(["w"] if len(summed) > 1 else [])]
-    return select([*listed, *sums], f"({grouped}) AS numbered")
+    return f"{select([*listed, *sums], f'({grouped}) AS numbered')} WHERE v IS NOT NULL"
 
 
 def join_codes(

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba.core import caching
 
 from sfumato.compiled import by_address, inner, kernel
 
@@ -106,3 +107,23 @@ def test_numbers_with_their_bytes_the_other_way_round_are_refused() -> None:
     empty = np.zeros(0, np.dtype(np.int64).newbyteorder())
     with pytest.raises(TypeError, match="as this machine stores them"):
         _sum_up(things._replace(line=empty), other)
+
+
+@pytest.mark.parametrize(
+    ("doer", "step"), [("_CacheLocator", "ensure_cache_path"), ("IndexDataCacheFile", "save")]
+)
+def test_where_no_folder_takes_what_was_compiled_it_is_compiled_in_every_run(
+    doer: str, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for somebody without a home whose packages another installed, or where a disk is full: it
+    was an internal error."""
+
+    def closed(*_: object) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(getattr(caching, doer), step, closed)
+
+    def twice(number: int) -> int:
+        return 2 * number
+
+    assert kernel(twice)(4) == 8

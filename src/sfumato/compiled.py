@@ -19,6 +19,7 @@ Importing Numba is slow.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -28,6 +29,7 @@ import numpy.typing as npt
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.caching import FunctionCache
 from numba.core.event import Listener, register
 from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
 from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
@@ -72,8 +74,19 @@ def _compiled(function: Compiled, **settings: bool) -> Compiled:
 
 
 def kernel(function: Compiled) -> Compiled:
-    """To be called from Python; what was compiled is kept between runs."""
-    return _compiled(function, cache=True)
+    """To be called from Python; what was compiled is kept between runs, where a folder takes it."""
+    compiled = _compiled(function)
+    with contextlib.suppress(RuntimeError):  # all folders that Numba knows of are closed to us
+        compiled._cache = _CompiledFiles(function)  # type: ignore[attr-defined]
+    return compiled
+
+
+class _CompiledFiles(FunctionCache):
+    """What was compiled, in a folder; where it is full, each run compiles anew."""
+
+    def save_overload(self, signature: Any, overload: Any) -> None:
+        with contextlib.suppress(OSError):
+            super().save_overload(signature, overload)
 
 
 def inner(function: Compiled) -> Compiled:

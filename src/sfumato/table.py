@@ -21,6 +21,7 @@ import pyarrow as pa
 from sfumato.counts.columns import CodedValues, is_numeric
 from sfumato.counts.counts import TableCounts
 from sfumato.counts.households import Members, members_of_households
+from sfumato.counts.leaves import leaves_as_table
 from sfumato.counts.rows import PersonRows, count_people
 from sfumato.counts.value_sets import is_list_type
 from sfumato.engines.base import (
@@ -417,6 +418,7 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
     for option, name in reading.columns_named():
         if option == "dates" and name in registered.doubts:
             raise InputError(f"column {name!r}: {registered.doubts[name]}")
+    schema = leaves_as_table(schema, registered, reading.stated_forms)
     coded = CodedValues()
     linked, counts = count_people(door, registered, schema, coded)
     return Table(

@@ -44,8 +44,10 @@ def load_rules(path: Path, limits: Sequence[str] | None = None) -> tuple[Policy,
 
 def read_judged(files: list[Path], rules: Policy, schema: Schema, reading: Reading) -> Release:
     """What is to be judged: a table or a release, read as the policy says where that fits."""
+    from sfumato.counts.leaves import leaves_as_stated
     from sfumato.release.read.read_release import load_release
 
+    schema = leaves_as_stated(schema, rules.read.stated_forms)
     source = files[0] if len(files) == 1 else tuple(files)
     return load_release(source, schema, rules.reading_of(files, reading))
 

@@ -65,7 +65,8 @@ class Source:
     text file an estimate from its size. Of the columns `apart`, which come from a second table or
     were published beside codes, the contrary of `untyped` is true. `one_each`: every row is known
     to be another person. `others`: columns that stand there besides and were not asked for.
-    `form`: how it is written.
+    `form`: how it is written; `decimals` the sign of columns whose numbers were not plain, and
+    `as_stands` what the engine calls its cells before their texts were read.
     `doubts`: columns that are texts because what they mean is not plain, and what to say of them.
     `undated` are those of dates of which nobody said in which hundred years they lie.
     `codes`: what stands among the numbers or dates of a column and is none.
@@ -81,6 +82,8 @@ class Source:
     one_each: bool = False
     others: tuple[str, ...] = ()
     form: FileForm = field(default_factory=FileForm)
+    decimals: Mapping[str, str] = field(default_factory=dict)
+    as_stands: str = ""
     doubts: Mapping[str, str] = field(default_factory=dict)
     undated: frozenset[str] = frozenset()
     codes: Mapping[str, Sequence[str]] = field(default_factory=dict)

@@ -42,12 +42,14 @@ _LOOKED_AT = 50  # cells that are looked at where the first rows have none
 class CellFindings:
     """What the cells of a table turned out to be.
 
-    `cells` are SQL expressions by column, of those that are not taken as they stand; `doubts` say
-    why a column was, although it holds dates or numbers.
+    `cells` are SQL expressions by column, of those that are not taken as they stand, `dates` and
+    `decimals` how they are written; `decimal` is the sign of the whole file. `doubts` say why a
+    column was taken as it stands, although it holds dates or numbers.
     """
 
     cells: Mapping[str, str]
     dates: Mapping[str, DateForm]
+    decimals: Mapping[str, str]
     decimal: str | None
     doubts: Mapping[str, str]
     undated: frozenset[str]
@@ -144,6 +146,8 @@ def as_written(
     written = replace(
         source,
         types=types,
+        decimals=forms.decimals,
+        as_stands=source.name,
         doubts=forms.doubts,
         undated=forms.undated,
         codes=codes,
@@ -242,6 +246,7 @@ def find_forms(
     doubts: dict[str, str] = {}
     undated = {name for name, forms in asked_year.items() if _lacks_century(name, forms, fits)}
     chosen: dict[str, DateForm] = {}
+    sign_of: dict[str, str] = {}
     for column in columns:
         if (
             column.needed
@@ -285,6 +290,7 @@ def find_forms(
             if decided is not None and (is_loud or signed):
                 shape = literal(number_regex(decided))
                 plain = plain_number(column.cell, decided)
+                sign_of[column.name] = decided
                 cells[column.name] = (
                     f"CASE WHEN regexp_full_match({column.cell}, {shape}) THEN {plain} "
                     f"ELSE {column.cell} END"
@@ -293,7 +299,7 @@ def find_forms(
                 doubts[column.name] = (
                     "1,234 may be a thousand or a little more than one: say which with decimal"
                 )
-    return CellFindings(cells, chosen, decimal, doubts, frozenset(undated))
+    return CellFindings(cells, chosen, sign_of, decimal, doubts, frozenset(undated))
 
 
 def _decimal_of_file(

@@ -155,6 +155,25 @@ class DateForm:
         """Whether a text has the shape of such a date; the engine decides if there is that day."""
         return re.fullmatch(self._regex(self._bare), text) is not None
 
+    def read(self, text: str) -> str | None:
+        """The same as text, of a text that tells such a moment; None of another."""
+        if not self.fits(text) or (self.two_digits and self.first_year is None):
+            return None
+        bare = self._bare
+        if self.two_digits and self.first_year is not None:
+            before, after = (self._regex(part) for part in bare.split("%y"))
+            shape = re.fullmatch(f"({before})(\\d{{2}})({after})", text)
+            assert shape is not None  # it fits
+            year = self.first_year + (int(shape[2]) - self.first_year) % CENTURY
+            text, bare = f"{shape[1]}{year}{shape[3]}", bare.replace("%y", "%Y")
+        try:
+            moment = dt.datetime.strptime(text, bare)
+        except ValueError:
+            return None
+        time = f" {moment:%H:%M:%S}" if self.has_time else ""
+        finer = f".{moment:%f}" if "%f" in bare else ""
+        return f"{moment.date().isoformat()}{time}{finer}"
+
     def moment(self, cell: str) -> str:
         """SQL expression: the moment a cell tells, NULL where it tells none."""
         shape, text, pattern = self._regex(self._bare), cell, self._bare
@@ -289,6 +308,15 @@ def plain_number(cell: str, decimal: str) -> str:
     plain = f"translate({kept}, {literal('−,' + gone if decimal == ',' else '−' + gone)}, "
     plain += "'-.')" if decimal == "," else "'-')"
     return f"CASE WHEN {cell} LIKE '(%' THEN '-' || {plain} ELSE {plain} END"
+
+
+def number_text(text: str, decimal: str) -> str:
+    """The same of a text."""
+    plain = re.sub(_CURRENCY, "", text)
+    gone = f"()'’{_SPACE}" + ("," if decimal == "." else ".")
+    signs = {"−": "-", ",": "."} if decimal == "," else {"−": "-"}
+    plain = plain.translate(str.maketrans({**dict.fromkeys(gone), **signs}))
+    return f"-{plain}" if text.startswith("(") else plain
 
 
 def foreign_currency(cell: str, samples: Sequence[str]) -> str:

@@ -25,7 +25,8 @@ def toml_value(value: object) -> str:
         return value.isoformat()
     if isinstance(value, Hierarchy):
         given = {f.name: getattr(value, f.name) for f in fields(value)}  # type: ignore[arg-type]
-        given.pop("source", None)
+        for told_by_file in ("source", "spellings"):
+            given.pop(told_by_file, None)
         kept = {key: entry for key, entry in given.items() if entry not in (None, ())}
         return toml_value({"kind": value.kind, **kept})
     if isinstance(value, Limits):

@@ -8,8 +8,8 @@ from __future__ import annotations
 import csv
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar
@@ -19,18 +19,22 @@ from sfumato.numbers import fraction
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.icd10 import families_of, family_labelled
-from sfumato.schema.region import Anything, Mask, Region, Span, Value, ValueSet, text_of
+from sfumato.schema.region import MISSING, Anything, Mask, Region, Span, Value, ValueSet, text_of
 
 # Hierarchies by list: a taxonomy gives every value its path of labels towards `*`.
 
 
 @dataclass(frozen=True)
 class Taxonomy(Hierarchy):
-    """A tree of labels given value by value: the path from each value towards `*`."""
+    """A tree of labels given value by value: the path from each value towards `*`.
+
+    `spellings`: by value other texts of it, as a file wrote them.
+    """
 
     kind: ClassVar[str] = "taxonomy"
     paths: Mapping[str, tuple[str, ...]]
     source: str = "taxonomy"
+    spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         depths = {len(path) for path in self.paths.values()}
@@ -55,6 +59,24 @@ class Taxonomy(Hierarchy):
 
     def leaves(self) -> Sequence[str]:
         return list(self.paths)
+
+    def of_texts(self, column: str, values: Mapping[str, str], aside: Collection[str]) -> Taxonomy:
+        """The same where these texts mean these values; those `aside` mean none."""
+        paths: dict[str, tuple[str, ...]] = {}
+        spellings: dict[str, tuple[str, ...]] = {}
+        for text, path in self.paths.items():
+            if text in aside:
+                continue
+            value = values.get(text, text)
+            if paths.setdefault(value, path) != path:
+                raise SchemaError(
+                    f"hierarchy of column {column!r}: value {value!r} stands there twice, as "
+                    f"{text!r} too, with other labels; give it the same"
+                )
+            spellings[value] = (*spellings.get(value, ()), text)
+        if list(paths) == list(self.paths):
+            return self
+        return Taxonomy(paths, self.source, spellings)
 
     def regions(self, domain: Domain) -> list[list[Region]]:
         values = [value for value in domain.values if value is not None]
@@ -138,6 +160,8 @@ def _read_taxonomy(path: Path) -> Taxonomy:
         ) from None
     for number, row in enumerate(rows, start=1):
         leaf, *labels = (cell.strip() for cell in row)
+        if MISSING in labels and {*labels} <= {MISSING, "*"}:
+            continue  # what the file writes for no value, which is told apart anyway
         if leaf in paths and paths[leaf] != tuple(labels):
             raise SchemaError(f"{where}, line {number}: value {leaf!r} stands there twice")
         paths[leaf] = tuple(labels)

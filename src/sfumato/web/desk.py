@@ -89,6 +89,7 @@ class Desk:
 
     def release(self, point: int) -> Release:
         """A release of this project, read back with its evidence as `sfumato audit` does."""
+        from sfumato.counts.leaves import leaves_as_stated
         from sfumato.release.read.read_release import load_release
 
         folder = self.project.release_folder(point)
@@ -96,10 +97,11 @@ class Desk:
             raise InputError(f"there is no release {point}; it may have been deleted")
         rules = self.policy_of(point)
         reading = rules.reading_of([folder], self.reading().about("engine"))
+        schema = rules.schema and leaves_as_stated(rules.schema, rules.read.stated_forms)
         return self.once(
             f"release {point}",
             (identity(folder), repr(reading)),
-            lambda: load_release(folder, rules.schema, reading),
+            lambda: load_release(folder, schema, reading),
         )
 
     def remember(self, key: Hashable, make: Callable[[], Result]) -> Result:

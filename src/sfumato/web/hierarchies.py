@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from sfumato.errors import InputError, SchemaError, quoted
-from sfumato.web.columns import Bar, examined, meanings_of, scaled
+from sfumato.web.columns import Bar, examined, meanings_of, scaled, told_reading
 from sfumato.web.desk import Desk
 from sfumato.web.trees import EDITS, MOST_VALUES, Tree, tree_of
 
@@ -109,6 +109,7 @@ def _column(desk: Desk, name: str, recipe: Hierarchy | None = None) -> _ColumnOf
     import pyarrow.compute as pc
 
     from sfumato.counts.columns import domain_of, is_list
+    from sfumato.counts.leaves import leaves_as_table
     from sfumato.engines.base import named
     from sfumato.policy.draft.change import check, role_in
     from sfumato.policy.edit_text import said_in
@@ -129,12 +130,10 @@ def _column(desk: Desk, name: str, recipe: Hierarchy | None = None) -> _ColumnOf
             "give it that role first"
         )
     used = recipe or whole.hierarchies.get(name)
-    declared = whole.domains.get(name)
-    schema = Schema(
-        quasi=[name],
-        hierarchies={name: used} if used is not None else {},
-        domains={name: declared} if declared is not None else {},
-    )
+    hierarchies = {} if used is None else {name: used}
+    domains = {name: whole.domains[name]} if name in whole.domains else {}
+    schema = Schema(quasi=[name], hierarchies=hierarchies, domains=domains)
+    schema = leaves_as_table(schema, looked.sample.source, told_reading(desk).stated_forms)
     cell = f"c{profile.place}"
     counted = looked.sample.fetch(
         [named(cell, "v"), named("CAST(SUM(n) AS BIGINT)", "n")], group=[cell]

@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 
 from sfumato.counts.columns import domain_of, values_in
 from sfumato.counts.counts import Counts, rank_rows
+from sfumato.counts.leaves import leaves_as_table
 from sfumato.engines.base import (
     Engine,
     Source,
@@ -464,7 +465,7 @@ def targets_in_file(
             f"{path.name}: {truth!r} is published in bins, and what is right is told of people of "
             "whom every quasi-identifier is known only; leave the truth out"
         )
-    part = schema.part(there)
+    part = leaves_as_table(schema.part(there), source, reading.stated_forms)
     for name in there:
         _refuse_odd_values(door, source, part, name, unknown)
     kept = [*there, *([] if truth is None else [truth])]

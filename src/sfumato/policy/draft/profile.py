@@ -62,11 +62,15 @@ class Sample:
         return self.engine.fetch(select(expressions, kept, group=group))
 
 
-def take(engine: Engine, source: Source, rows: int) -> Sample:
-    """Keep a table's rows, or a share of them that has about `rows` distinct ones."""
+def take(engine: Engine, source: Source, rows: int, only: str | None = None) -> Sample:
+    """Keep a table's rows, or a share of them that has about `rows` distinct ones.
+
+    `only`: of this column alone, which has fewer distinct ones.
+    """
     if rows < 1:
         raise InputError(f"rows = {rows} is not allowed; use 1 or more")
     columns = tuple(name for name in source.types if name)  # no policy could name the others
+    columns = columns if only is None else (only,)
     if not columns:
         raise InputError(f"{source.label} has no column with a name")
     most = max(1, min(rows, CELLS // len(columns)))
@@ -162,13 +166,9 @@ class Profile:
         return bool((np.isfinite(numbers) & (np.floor(numbers) == numbers)).all())
 
 
-def profile(sample: Sample, only: str | None = None) -> list[Profile]:
-    """A profile of every column, or of one, in the order they stand."""
-    return [
-        _column(sample, place, name)
-        for place, name in enumerate(sample.columns)
-        if only is None or name == only
-    ]
+def profile(sample: Sample) -> list[Profile]:
+    """A profile of every column, in the order they stand."""
+    return [_column(sample, place, name) for place, name in enumerate(sample.columns)]
 
 
 def _column(sample: Sample, place: int, name: str) -> Profile:

@@ -11,14 +11,15 @@ import csv
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Unpack
 
 import numpy as np
 
-from sfumato.engines.base import check_columns_named, missing_column
+from sfumato.counts.leaves import texts_of_values
+from sfumato.engines.base import check_columns_named, missing_column, named, select
 from sfumato.engines.files import check_sheet
 from sfumato.engines.reading import FileOptions, Reading
 from sfumato.errors import InputError, quoted
@@ -45,35 +46,53 @@ _BEGINNING = re.compile(r"[^\W_]+(?=[-./:_ ,])")
 
 @dataclass(frozen=True)
 class ProposedHierarchy:
-    """A hierarchy for one column, bound to its values, and why it is proposed."""
+    """A hierarchy for one column, bound to its values, and why it is proposed.
+
+    `texts`: what stands in the file, and which value each text means by its code; as Sfumato reads
+    them where no file is known.
+    """
 
     column: str
     hierarchy: Hierarchy
     why: str
     levels: Levels
     rows: Ints  # of each value
+    texts: Sequence[tuple[str, int]] = ()
 
     def to_csv(self) -> str:
-        """The lines `value;label;...;*` that ARX reads, and `sf.taxonomy`; every value is told."""
-        if len(self.rows) > _MOST_VALUES:
+        """The lines `value;label;...;*` that ARX reads, and `sf.taxonomy`.
+
+        Every value is told, in each way that the file writes it; so are special codes and what
+        stands for no value, which are their own labels.
+        """
+        texts = self.texts or [
+            (label, code) for code, label in enumerate(self.levels.domain.labels[: len(self.rows)])
+        ]
+        if len(texts) > _MOST_VALUES:
             raise InputError(
-                f"column {self.column!r} has {len(self.rows):,} values, too many to list; use the "
+                f"column {self.column!r} has {len(texts):,} values, too many to list; use the "
                 "hierarchy itself"
             )
         text = io.StringIO()
         writer = csv.writer(text, delimiter=";", lineterminator="\n")
-        level_labels = [level.labels for level in self.levels.levels]
-        for code in range(len(self.rows)):
+        codes = [level.codes for level in self.levels.levels[1:]]
+        level_labels = [level.labels for level in self.levels.levels[1:]]
+        if len(codes) == 1 and any(code >= len(self.rows) for _, code in texts):
+            # Without a level between, nothing would tell them from values.
+            codes, level_labels = (
+                [self.levels[0].codes, *codes],
+                [self.levels[0].labels, *level_labels],
+            )
+        for value, code in texts:
             labels = [
-                level_labels[nth][level.codes[code]] for nth, level in enumerate(self.levels.levels)
+                listed[of_level[code]] for listed, of_level in zip(level_labels, codes, strict=True)
             ]
-            labels[0] = self.levels.domain.labels[code]
-            if any(label != label.strip() or not label.isprintable() for label in labels):
+            if any(label != label.strip() or not label.isprintable() for label in (value, *labels)):
                 raise InputError(
                     f"column {self.column!r}: a value begins or ends with a space or has a line "
                     "break, which a file of labels cannot say; correct it"
                 )
-            writer.writerow(labels)
+            writer.writerow([value, *labels])
         return text.getvalue()
 
     def save(self, path: str | Path, *, force: bool = False) -> None:
@@ -126,8 +145,15 @@ def propose_for(
     check_columns_named(registered, reading.columns_named())
     if column not in registered.types:
         raise missing_column(registered, column, "hierarchy")
-    (column_profile,) = profile(take(engine, registered, ROWS), column)
-    return proposal_of(column_profile, levels)
+    (column_profile,) = profile(take(engine, registered, ROWS, column))
+    proposed = proposal_of(column_profile, levels)
+    if registered.is_untyped(column):
+        table = registered.as_stands or registered.name
+        cell = registered.column(column)
+        cells = engine.fetch(select([named(cell, "v")], table, group=[cell])).column(0).to_pylist()
+        texts = texts_of_values(registered, proposed.levels.domain, cells, reading.stated_forms)
+        proposed = replace(proposed, texts=texts)
+    return proposed
 
 
 def proposal_of(column: Profile, levels: int | None = None) -> ProposedHierarchy:

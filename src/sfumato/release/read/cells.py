@@ -25,6 +25,7 @@ from sfumato.release.description import Regions
 from sfumato.schema.domain import Declared, Domain, build_domain
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.schema.notation import KNOWN, Notation, NotationKind, has_word_like_range, members
+from sfumato.schema.recipes import Taxonomy
 from sfumato.schema.region import (
     OR,
     Anything,
@@ -378,6 +379,10 @@ def _labels(domain: Domain, recipe: Hierarchy | None) -> tuple[dict[str, Region]
             elif meaning(finer) != meaning(region):
                 ambiguous.add(region.text)
                 labels[region.text] = region
+    if isinstance(recipe, Taxonomy):
+        for value, texts in recipe.spellings.items():
+            if value in labels:
+                labels = {**dict.fromkeys(texts, labels[value]), **labels}
     return labels, frozenset(ambiguous)
 
 

@@ -21,6 +21,7 @@ import pyarrow as pa
 from sfumato.counts.columns import CodedValues, domain_of
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.counts.households import members_of_households
+from sfumato.counts.leaves import leaves_as_published, leaves_as_stated
 from sfumato.counts.rows import PersonRows, count_people
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Engine, Source
@@ -116,13 +117,11 @@ def read_release(
 ) -> Release:
     """Read a release: one generalized file or frame, or a bucketized pair.
 
-    `delimiter`, `decimal`, `partitioned`, `engine`, `master`, `memory`, `spill` and `threads` are
-    those of `sf.read`.
+    `delimiter`, `decimal`, `engine`, `memory`, `facts` and their like are those of `sf.read`.
 
     One file: each quasi-identifier's cell is a value, a label of the column's hierarchy or a
     notation such as `[20, 30)`, `20-29`, `130**`, `{a, b}` or `*` (all in schema/notation.py).
     `separator` is the text between the members of a set (`a~b`), for all columns or by column.
-    `facts` is a second file with the sensitive values, one row a value, as in `sf.read`.
 
     scheme: how one file was made. "microaggregated": its cells are centroids, one value each, and
     whoever looks for somebody takes the nearest. A folder of ours and a pair tell it themselves.
@@ -131,8 +130,7 @@ def read_release(
     exact quasi-identifiers, the second the sensitive values of each group, one row a person or with
     the schema's `count` column.
 
-    A folder that `Release.save` wrote: scheme and columns come from its manifest, and the schema,
-    which may be left out, adds hierarchies and domains.
+    A folder that `Release.save` wrote tells scheme and columns itself; a schema may be given.
 
     matching: who counts as alike. "exact": people whose published descriptions are equal.
     "wildcard": a suppressed or missing cell is compatible with everything, as sdcMicro counts; a
@@ -156,6 +154,7 @@ def load_release(path: object, schema: Schema | None, reading: Reading) -> Relea
     manifest_read = None if manifest is None else load_manifest(manifest)
     if manifest_read is not None:
         reading = reading.of_form(manifest_read.form)
+    schema = schema and leaves_as_stated(schema, reading.stated_forms)
     door = open_engine(path, reading)
     _check_scheme(reading, declared=manifest is not None or isinstance(path, tuple | list))
     if facts is not None and (manifest is not None or isinstance(path, tuple | list)):
@@ -270,6 +269,7 @@ def _generalized(
 ) -> Release:
     """`values`: where it shows nothing but values, it is a table as it stands."""
     registered, schema, notes, stray = open_release(engine, source, schema, facts=facts)
+    schema = leaves_as_published(schema, registered)
     unlinked = schema.rows == "unlinked" and schema.person not in registered.types
     if wildcard and schema.rows == "unlinked":
         raise InputError("matching 'wildcard' takes a row for a person; rows = 'unlinked' does not")

@@ -60,6 +60,7 @@ def list_others(desk: Desk, point: int) -> OtherReleases:
 
 def _named_release(desk: Desk, point: int, name: str) -> tuple[str, Release]:
     """A release by the name that the panel offers: as a command calls it, and read."""
+    from sfumato.counts.leaves import leaves_as_stated
     from sfumato.release.read.read_release import load_release
     from sfumato.web.desk import identity
 
@@ -75,8 +76,9 @@ def _named_release(desk: Desk, point: int, name: str) -> tuple[str, Release]:
             raise InputError(f"{quoted(name)} is no release folder")
     reading = rules.reading_of([path], desk.reading().about("engine"))
     key = ("other release", str(path), identity(path), repr(rules.schema), repr(reading))
+    schema = rules.schema and leaves_as_stated(rules.schema, rules.read.stated_forms)
     return desk.folder.name_of(path), desk.remember(
-        key, lambda: load_release(path, rules.schema, reading)
+        key, lambda: load_release(path, schema, reading)
     )
 
 

@@ -401,3 +401,39 @@ def test_without_the_extra_the_pip_line_is_told(
     with pytest.raises(sf.MissingExtra, match=r"pip install 'sfumato\[files\]'"):
         release.save(tmp_path / "out", format=ending)
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("ending", "format", "day", "unit"),
+    [
+        ("dta", "%tdDD.NN.CCYY", 22645, 1),
+        ("dta", "%tdnn/dd/CCYY", 22645, 1),
+        ("dta", "%tcDD.NN.CCYY_HH:MM", 22645, 86_400_000),
+        ("xpt", "MONYY7", 22645, 1),
+        ("xpt", "WORDDATE18", 22645, 1),
+        ("xpt", "MONNAME3", 22645, 1),
+        ("xpt", "DTMONYY7", 22645, 86_400),
+        ("xpt", "DTDATE9", 22645, 86_400),  # which pyreadstat takes for days
+        ("sav", "MOYR8", 22645 + 137_775, 86_400),
+        ("sav", "QYR8", 22645 + 137_775, 86_400),
+    ],
+)
+def test_dates_are_dates_however_the_program_shows_them(
+    tmp_path: Path, ending: str, format: str, day: int, unit: int
+) -> None:
+    file = tmp_path / f"dates.{ending}"
+    days = [day, day + 31, None]
+    frame = pandas.DataFrame({"day": [None if at is None else float(at) * unit for at in days]})
+    frame["code"] = [1.0, 2.0, 3.0]
+    writer = getattr(pyreadstat, f"write_{WRITERS[ending]}")
+    writer(frame, str(file), variable_format={"day": format})
+    schema = sf.Schema(quasi=["day", "code"])
+    table = sf.read(file, schema)
+    assert table.counts.quasi[0].labels == ("2021-12-31", "2022-01-31", "(missing)")
+    assert table.counts.quasi[1].kind == "numeric"
+    sf.generalize(table, {}).save(tmp_path / "out")
+    data = tmp_path / "out" / "public" / f"data.{ending}"
+    about = READERS[ending](data, metadataonly=True)[1]
+    assert about.original_variable_types["day"] == format
+    back = sf.read(data, schema)
+    assert back.counts.quasi[0].labels == table.counts.quasi[0].labels

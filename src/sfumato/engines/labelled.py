@@ -8,6 +8,7 @@ that holds ranges or sets is text, and keeps its own label alone. What a file de
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
@@ -54,7 +55,11 @@ def read_labelled(path: Path) -> WholeFile:
     reader = getattr(_pyreadstat(), _READERS[ending])
     missing = {} if ending == "xpt" else {"user_missing": True}
     try:
-        columns, about = reader(str(path), output_format="dict", **missing)
+        try:
+            columns, about = reader(str(path), output_format="dict", **missing)
+        except (OverflowError, ValueError):  # a date that it cannot hold, such as seconds for days
+            numbers = {"disable_datetime_conversion": True}
+            columns, about = reader(str(path), output_format="dict", **missing, **numbers)
     except Exception:  # it has no one error for what a damaged file may lead it to
         kind = NAMES.get(ending, "SPSS")
         raise InputError(
@@ -70,7 +75,9 @@ def read_labelled(path: Path) -> WholeFile:
         elif ranges:
             cells = [None if _within(cell, ranges) else cell for cell in cells]
             declared[name] = ", ".join(map(_range_text, ranges))
-        arrays.append(_array(cells, number))
+        shown_as = _scale_of(ending, about.original_variable_types.get(name) or "")
+        array = _array(cells, number)
+        arrays.append(array if shown_as is None else _as_moments(array, *shown_as))
     table = pa.table(arrays, names=list(columns))
     format = {"sav": "sav", "dta": "dta"}.get(ending[-3:], "xpt")
     form = FileForm(
@@ -123,6 +130,54 @@ def _array(cells: list[Any], number: pa.DataType | None) -> pa.Array:
     if number is None:
         return pa.array([cell or None for cell in cells], pa.string())
     return pa.array(cells, number)
+
+
+# Dates that pyreadstat leaves as numbers: it knows a few of the ways in which they are shown.
+_ZERO = {"sav": dt.datetime(1582, 10, 14)}  # Stata and SAS count from 1960 on
+_SAS_DAYS = re.compile(
+    r"DATE|(YYMMDD|DDMMYY|MMDDYY|MMYY|YYMM)[BCDNPS]?|WEEKDAT[EX]|WORDDAT[EX]|"
+    r"(IS|E|B)8601DA|DAY|WEEKDAY|DOWNAME|MONNAME|MONTH|MONYY|YEAR|QTRR?|YYMON|YYQR?[CDNPS]?|YYWEEK[UVW]|WEEK[UVW]|"
+    r"JULDAY|JULIAN|MINGUO|NENGO|PDJUL[GI]|NLDATE(L|M|MD|MDL|MDM|MDS|MN|S|W|WN|YM|YML|YMM|YMS|YQ|YR)?|"
+    r"EURDF(DD|DE|DN|DWN|MN|MY|WDX|WKX)"
+)
+_SAS_SECONDS = re.compile(
+    r"DATETIME|DATEAMPM|MDYAMPM|DT(DATE|MONYY|WKDATX|YEAR|YYQC)|(IS|E|B)8601(DT|DX|DZ|LX|DN)|"
+    r"NLDATM[A-Z]*|EURDFDT"
+)
+_SPSS_DAYS = re.compile("DATE|[AEJS]DATE|MOYR|QYR|WKYR")
+
+
+def _scale_of(ending: str, format: str) -> tuple[dt.datetime, float, bool] | None:
+    """What a format says that numbers are: moments, from when on, in how many seconds; or days."""
+    zero = _ZERO.get(ending[-3:], dt.datetime(1960, 1, 1))
+    if ending == "dta":
+        kind = re.match(r"%-?(t?d|t[cC])", format)
+        if kind is None:
+            return None
+        return (zero, 1 / 1000, False) if kind[1][-1] in "cC" else (zero, 86_400, True)
+    name = re.sub(r"\d+(\.\d*)?\.?$", "", format.upper())
+    if ending[-3:] == "sav":
+        days = _SPSS_DAYS.fullmatch(name) is not None
+        moments = name in ("DATETIME", "YMDHMS")
+        return (zero, 1, days) if days or moments else None
+    if _SAS_SECONDS.fullmatch(name):
+        return zero, 1, False
+    return (zero, 86_400, True) if _SAS_DAYS.fullmatch(name) else None
+
+
+def _as_moments(array: pa.Array, zero: dt.datetime, unit: float, days: bool) -> pa.Array:
+    """Numbers as the dates that they are shown as; as they are, where some lie in no calendar."""
+    if not pa.types.is_floating(array.type) and not pa.types.is_integer(array.type):
+        return array
+    moments = []
+    for number in array.to_pylist():
+        try:
+            moments.append(None if number is None else zero + dt.timedelta(seconds=number * unit))
+        except (OverflowError, ValueError):
+            return array
+    if days:
+        return pa.array([moment and moment.date() for moment in moments], pa.date32())
+    return pa.array(moments, pa.timestamp("us"))
 
 
 def write_labelled(table: pa.Table, path: Path, form: FileForm) -> None:

@@ -41,6 +41,7 @@ from sfumato.criteria.verdict import Sense as Sense
 from sfumato.criteria.verdict import Verdict as Verdict
 from sfumato.criteria.verdict import summarize as summarize
 from sfumato.criteria.verdict import worst_of as worst_of
+from sfumato.criteria.whole_table import MissingPeople, holds_of_all, whoever_is_missing
 from sfumato.errors import InputError, PolicyError
 from sfumato.numbers import Bools, Floats
 from sfumato.release.build import joint_groups, lost_together, with_inside
@@ -163,6 +164,10 @@ class Criterion(ABC):
     def of_release(self, release: Release, groups: Groups) -> Verdict:
         """Judge one attribute's groups of a release, for criteria that must see more than these."""
         return self.verdict(groups)
+
+    def holds_whatever_missing(self, groups: Groups, missing: MissingPeople) -> bool:
+        """Whether it holds whatever suppressed people have; asked where `reads_reference`."""
+        return holds_of_all(self, groups, missing)
 
     def inapplicable(self, groups: Groups) -> str:
         """Why these groups cannot be judged at all; empty when they can."""
@@ -287,8 +292,7 @@ class GroupCriterion(Criterion):
         """What is measured by all readings together, and which of them comes to the worst."""
         judged = [(reading, *self.judge(reading)) for reading in self.readings(groups)]
         if len(judged) == 1:
-            ((reading, measure, holds),) = judged
-            return measure, holds, (reading, measure)
+            return judged[0][1], judged[0][2], judged[0][:2]
         measures = [measure for _, measure, _ in judged]
         first = measures[0]
         less = first.sense in ("at_least", "above")
@@ -300,8 +304,7 @@ class GroupCriterion(Criterion):
         return combined, np.logical_and.reduce([case[2] for case in judged]), worse[:2]
 
     def measure(self, groups: Groups) -> Measure:
-        reason = self.undefined(groups)
-        if reason:
+        if reason := self.undefined(groups):
             raise InputError(f"{self.name} cannot be measured: {reason}")
         return self._judged(groups)[0]
 
@@ -316,8 +319,7 @@ class GroupCriterion(Criterion):
         return holds, measure
 
     def verdict(self, groups: Groups) -> Verdict:
-        reason = self.undefined(groups)
-        if reason:
+        if reason := self.undefined(groups):
             return self.unjudged("not_applicable", reason, groups)
         measure, holds, told_by = self._judged(groups)
         bad, people = groups.number(~holds), groups.headcount(~holds)
@@ -406,9 +408,9 @@ def asked_of_lists(criterion: GroupCriterion) -> GroupCriterion | None:
 def _of_release(criterion: Criterion, release: Release, groups: Groups) -> Verdict:
     """Judged by kind of group where counts are all that is read."""
     kinds = kinds_of(groups) if by_counts(criterion) else None
-    if kinds is None:
-        return criterion.of_release(release, groups)
-    return criterion.of_release(release, kinds.groups).of_all(kinds)
+    judged = groups if kinds is None else kinds.groups
+    verdict = whoever_is_missing(criterion, criterion.of_release(release, judged), release, judged)
+    return verdict if kinds is None else verdict.of_all(kinds)
 
 
 def named_threats(criteria: Iterable[Criterion], release: Release) -> Iterator[Threat]:

@@ -30,11 +30,11 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
-from sfumato.criteria.base import GroupCriterion, Measure, Verdict, parameter, summarize
+from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, RuleKind, each_value, flows, near
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import SHARES, Ladder
-from sfumato.criteria.whole_table import whoever_is_missing
+from sfumato.criteria.whole_table import MissingPeople, holds_of
 from sfumato.errors import InputError, PolicyError, quoted
 from sfumato.numbers import Bools, Codes, Floats, fraction, shortest
 from sfumato.release.groups import Groups
@@ -42,6 +42,8 @@ from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Hierarchy
 from sfumato.table import Table
+
+_UNSURE = 1e-9  # below the bound, where what is rounded must stay
 
 
 @dataclass(frozen=True)
@@ -96,11 +98,18 @@ class TCloseness(GroupCriterion):
     def survives_undoing(self) -> bool:
         return self.distance == "equal"
 
-    def of_release(self, release: Release, groups: Groups) -> Verdict:
-        verdict = super().of_release(release, groups)
-        return (
-            whoever_is_missing(self, verdict, release, groups) if self.survives_undoing else verdict
-        )
+    def holds_whatever_missing(self, groups: Groups, missing: MissingPeople) -> bool:
+        if missing.closed:
+            return super().holds_whatever_missing(groups, missing)
+        if self.distance == "equal":  # the sum of what a group has more of than the table
+            return all(holds_of(self, whole) for whole in missing.unseen(groups))
+        if self.t >= 1:
+            return True
+        # Nobody is further from a group than 1, and values that are new lengthen no other way: a
+        # hierarchy's they may only make higher, and of an order's they double the longest step.
+        share, ordered = missing.share(groups), self.distance == "ordered"
+        apart = _ordered(groups, missing.people) if ordered else self.judge(groups)[0].per_group
+        return bool(((1 - share) * apart + share < self.t - _UNSURE).all())
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         exact: Callable[[Groups, list[Fraction]], Fraction]
@@ -177,14 +186,18 @@ def _equal_exact(groups: Groups, gap: list[Fraction]) -> Fraction:  # noqa: ARG0
     return sum((abs(g) for g in gap), Fraction(0)) / 2
 
 
-def _ordered(groups: Groups) -> Floats:
-    """Positions count among the values the reference has; unseen ones would dilute distances."""
+def _ordered(groups: Groups, further: int = 0) -> Floats:
+    """Positions count among the values the reference has; unseen ones would dilute distances.
+
+    `further`: so many more may stand between any two, where distances are then the largest.
+    """
     places = np.flatnonzero(groups.reference > 0)
     result = np.zeros(len(groups))
     for start, stop in groups.blocks():
         gap = groups.dense(start, stop) / groups.sizes[start:stop, None] - groups.reference_share
-        moved = np.cumsum(gap[:, places], axis=1)
-        result[start:stop] = np.abs(moved[:, :-1]).sum(axis=1) / max(len(places) - 1, 1)
+        moved = np.abs(np.cumsum(gap[:, places], axis=1)[:, :-1])
+        work = moved.sum(axis=1) + further * moved.max(axis=1, initial=0.0)
+        result[start:stop] = work / max(len(places) - 1 + further, 1)
     # A value the reference lacks has no position: as far from all others as can be.
     result[groups.row[groups.reference[groups.indices] == 0]] = 1.0
     return result

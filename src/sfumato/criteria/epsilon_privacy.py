@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Literal, Self
 import numpy as np
 
 from sfumato.adversaries.base import Asked
-from sfumato.adversaries.priors import OfTable
+from sfumato.adversaries.priors import OfTable, Uniform
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.realistic.beliefs import in_words
 from sfumato.adversaries.realistic.cells import CellPrior, small
@@ -53,6 +53,7 @@ from sfumato.criteria.base import (
 from sfumato.criteria.count_rules import CountRule, RuleKind, fewest, present
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import FACTORS, Ladder
+from sfumato.criteria.whole_table import MissingPeople, holds_of_all
 from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import Bools, fraction, shortest
 from sfumato.release.build import checked_joint
@@ -146,7 +147,18 @@ class EpsilonPrivacy(GroupCriterion):
 
     @property
     def reads_reference(self) -> bool:  # type: ignore[override]
-        return isinstance(self.adversary.shape, OfTable)
+        """Whether her prior follows from everybody's values, or from how many there are."""
+        return isinstance(self.adversary.shape, OfTable | Uniform | None)
+
+    def holds_whatever_missing(self, groups: Groups, missing: MissingPeople) -> bool:
+        adversary = self.adversary
+        if not (isinstance(adversary.shape, OfTable) and adversary.at_most):
+            return super().holds_whatever_missing(groups, missing)
+        # The least stubbornness that counts changes with the table: worked out for this case.
+        worked_out = self.predicates == "values" and self.mode == "exact"
+        if not worked_out or adversary.known or adversary.negations:
+            return False
+        return holds_of_all(self, groups, missing, every_size=True)
 
     def stays_private(self, release: Release) -> bool:
         """What people protect is not published, and the figure tells of somebody that she does."""

@@ -34,7 +34,7 @@ from sfumato.adversaries.base import Asked
 from sfumato.adversaries.leakage.expectation import OBSERVER, Expectation, leakage
 from sfumato.adversaries.leakage.metrics import EUCLIDEAN, METRICS, Metric, placed
 from sfumato.adversaries.leakage.observer import WORDS, Observer
-from sfumato.adversaries.priors import FewerColumns, OfTable, PriorGiven, parse_prior
+from sfumato.adversaries.priors import FewerColumns, OfTable, PriorGiven, Uniform, parse_prior
 from sfumato.counts.counts import TableCounts
 from sfumato.criteria.base import (
     AT_END,
@@ -47,9 +47,11 @@ from sfumato.criteria.base import (
     parameter,
     summarize,
 )
+from sfumato.criteria.closeness import TCloseness
 from sfumato.criteria.count_rules import CountRule, RuleKind, each_value, flows, near
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import SHARES, Ladder, steps_on
+from sfumato.criteria.whole_table import MissingPeople
 from sfumato.errors import PolicyError, quoted
 from sfumato.numbers import Bools, fraction, shortest
 from sfumato.release.build import checked_joint
@@ -177,7 +179,8 @@ class LeakageCriterion(GroupCriterion):
 
     @property
     def reads_reference(self) -> bool:  # type: ignore[override]
-        return isinstance(self.prior, OfTable)
+        """Whether what is expected follows from everybody's values, or from how many there are."""
+        return isinstance(self.prior, OfTable | Uniform)
 
     @property
     def against(self) -> str:
@@ -269,6 +272,19 @@ class DistributionLeakage(LeakageCriterion):
     def merge_closed(self) -> bool:  # type: ignore[override]
         """Convex, for a prior that merging does not change."""
         return self.observer.fixed
+
+    @property
+    def reads_reference(self) -> bool:  # type: ignore[override]
+        """An order's places are those of values that somebody of the table has."""
+        return super().reads_reference or self._measured_by.ordered
+
+    def holds_whatever_missing(self, groups: Groups, missing: MissingPeople) -> bool:
+        if not self._measured_by.ordered or missing.closed:
+            return super().holds_whatever_missing(groups, missing)
+        if not isinstance(self.prior, OfTable):
+            return False
+        closeness = TCloseness(self.epsilon, distance="ordered")
+        return closeness.holds_whatever_missing(groups, missing)
 
     @property
     def required(self) -> str:

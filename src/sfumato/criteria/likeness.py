@@ -20,14 +20,13 @@ import numpy as np
 import numpy.typing as npt
 
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
-from sfumato.criteria.base import GroupCriterion, Measure, Verdict, parameter, summarize
+from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, largest_shares, least_shares
 from sfumato.criteria.exact import decide, sign
 from sfumato.criteria.steps import Ladder
-from sfumato.criteria.whole_table import whoever_is_missing
+from sfumato.criteria.whole_table import MissingPeople, holds_of
 from sfumato.numbers import Bools, fraction, shortest
 from sfumato.release.groups import Groups
-from sfumato.release.release import Release
 
 GAINS = (10, 5, 4, 3, 2, 1.5, 1, 0.5, 0.25, 0.1)  # the most allowed
 _UNSURE = 1e-12  # logarithms are compared with this margin, on the unsafe side
@@ -69,9 +68,11 @@ class BetaLikeness(GroupCriterion):
     def survives_undoing(self) -> bool:
         return not self.enhanced
 
-    def of_release(self, release: Release, groups: Groups) -> Verdict:
-        verdict = super().of_release(release, groups)
-        return whoever_is_missing(self, verdict, release, groups)
+    def holds_whatever_missing(self, groups: Groups, missing: MissingPeople) -> bool:
+        # A gain is largest where a share is smallest, and p / q - 1 + ln q falls as q grows to p.
+        if missing.closed:
+            return super().holds_whatever_missing(groups, missing)
+        return all(holds_of(self, whole) for whole in missing.unseen(groups))
 
     def judge(self, groups: Groups) -> tuple[Measure, Bools]:
         gain = _gain(groups)

@@ -382,7 +382,6 @@ def read(source: object, schema: Schema | SaysHowToRead, **options: Unpack[Table
     `threads` how many threads DuckDB may use.
     """
     reading = Reading(**options)
-    check_sheet(reading, (source, reading.facts))
     if not isinstance(schema, SaysHowToRead):
         return load_table(source, schema, reading)
     if schema.schema is None:
@@ -398,6 +397,7 @@ def load_table(source: object, schema: Schema, reading: Reading) -> Table:
     """Read a table as `reading` says."""
     expect("schema", schema, Schema, "a Schema")
     facts = reading.of_a_table().facts
+    check_sheet(reading, (source, facts))
     refuse_part(source, facts, schema=schema)
     alone = isinstance(source, str | Path) and not (facts or reading.about("file").given_fields())
     stamp = FileStamp.of(source) if alone else None  # type: ignore[arg-type]

@@ -332,6 +332,42 @@ def test_an_option_that_could_do_nothing_is_refused_in_a_line(
     assert not (tmp_path / "policy.toml").exists()
 
 
+def test_a_sheet_that_a_policy_or_a_command_names_is_not_passed_over(tmp_path: Path) -> None:
+    table = pa.table({"age": ["20", "30"] * 15, "ill": ["flu"] * 20 + ["gout"] * 10})
+    file, policy = tmp_path / "people.csv", tmp_path / "policy.toml"
+    pa_csv.write_csv(table, file)
+    columns = '[schema]\nquasi = ["age"]\nsensitive = "ill"\n'
+    plain = f'{columns}[[require]]\nkind = "k-anonymity"\nk = 2\n'
+    policy.write_text(plain)
+    made = ("anonymize", file, "--policy", policy, "--out", tmp_path / "out")
+    assert sfumato(*made).returncode == 0
+    again = (*made, "--force", "--sheet", "People")  # --out is a folder, and --by says nothing
+    for run in (sfumato(*again), sfumato("audit", file, "--policy", policy, "--sheet", "People")):
+        assert run.returncode == 2
+        assert (
+            run.stderr == "error: people.csv is no workbook, so it has no sheet; leave sheet out\n"
+        )
+    with pytest.raises(sf.InputError, match="no workbook"):
+        sf.read_release(file, sf.Policy.load(policy).schema, sheet="People")
+    for said in ('sheet = "People"', "header = 3"):
+        policy.write_text(f"[read]\n{said}\n{plain}")
+        run = sfumato(*made, "--force")
+        assert run.returncode == 2
+        assert "people.csv is no workbook" in run.stderr
+        with pytest.raises(sf.InputError, match="no workbook"):
+            sf.read(file, sf.Policy.load(policy))
+        told = sfumato("audit", file, "--policy", policy, "--json")  # it may be a release
+        assert told.returncode == 0
+        assert "people.csv has none" in told.stdout
+    sheet(
+        tmp_path / "made.xlsx",
+        lambda _, page: rows_of(page, ["age", "ill"], *[["20", "flu"], ["30", "gout"]] * 6),
+    )
+    policy.write_text(plain)
+    both = ("audit", tmp_path / "made.xlsx", "--table", file, "--policy", policy)
+    assert sfumato(*both, "--sheet", "People").returncode != 2  # of the one that has sheets
+
+
 def test_what_excel_shows_decides_and_no_single_cell_does(tmp_path: Path) -> None:
     """Zeros before a code, dates that are published as they are, the way most dates are shown."""
 

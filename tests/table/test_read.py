@@ -358,3 +358,25 @@ def test_dates_without_a_century_are_neither_kept_nor_generalized(tmp_path: Path
         assert set(released.to_pandas()["born"]) == set(born)
     file.write_text(file.read_text() + "no date;1\n")  # a column of other texts is kept as ever
     assert len(sf.generalize(sf.read(file, kept), [0]).groups) == 7
+
+
+def test_dates_are_kept_with_a_century_wherever_they_begin_and_however_they_are_written(
+    tmp_path: Path,
+) -> None:
+    born = [f"{1 + n % 28:02}.{1 + n % 12:02}.{n % 90 + 10}" for n in range(60)]
+    file, kept = tmp_path / "people.csv", sf.Schema(["ward"], keep=["born"])
+    unsaid = "".join(f"?;{n % 7}\n" for n in range(5000))
+    file.write_text(
+        f"born;ward\n{unsaid}" + "".join(f"{day};{n % 7}\n" for n, day in enumerate(born))
+    )
+    with pytest.raises(sf.InputError, match="'born': dates with years of two digits"):
+        sf.generalize(sf.read(file, kept, missing=["?"]), [0])
+    assert len(sf.generalize(sf.read(file, kept), [0]).groups) == 7  # "?" is a text of its own
+    assert len(sf.generalize(sf.read(file, kept, missing=["?"], first_year=1930), [0]).groups) == 7
+    packed = "".join(f"{day.replace('.', '')};{n % 7}\n" for n, day in enumerate(born))
+    file.write_text(f"born;ward\n{packed}")
+    assert (
+        len(sf.generalize(sf.read(file, kept), [0]).groups) == 7
+    )  # numbers, for all anybody knows
+    with pytest.raises(sf.InputError, match="'born': dates with years of two digits"):
+        sf.generalize(sf.read(file, kept, dates={"born": "%d%m%y"}), [0])

@@ -49,13 +49,27 @@ def read_judged(files: list[Path], rules: Policy, schema: Schema, reading: Readi
 
     schema = leaves_as_stated(schema, rules.read.stated_forms)
     source = files[0] if len(files) == 1 else tuple(files)
-    return load_release(source, schema, rules.reading_of(files, reading))
+    settings = rules.reading_of(files, reading)
+    release = load_release(source, schema, settings)
+    said = rules.read.sheet is not None or rules.read.header not in (None, 1)
+    if not said or settings.sheet is not None or settings.header is not None:
+        return release
+    if not files[0].is_file():  # a folder says itself how it is written
+        return release
+    unused = f"[read] of the policy is about a sheet, and {files[0].name} has none"
+    return replace(release, notes=(*release.notes, unused))
 
 
 def read_table(path: Path, rules: Policy, schema: Schema, reading: Reading) -> Table:
     """The table a policy is about, read as the policy says unless an option says otherwise."""
+    from sfumato.engines.files import check_sheet
+    from sfumato.errors import InputError
     from sfumato.table import load_table
 
+    try:
+        check_sheet(reading, (path,))
+    except InputError:  # what was given is about another file, which has sheets (see `reads`)
+        reading = replace(reading, sheet=None, header=None)
     return load_table(path, schema, reading.over(rules.read))
 
 

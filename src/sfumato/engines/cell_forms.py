@@ -112,6 +112,8 @@ def as_written(
             few = f"SELECT x FROM (SELECT {cells[name]} AS x FROM {source.name}) WHERE x <> ''"
             known = fetch(f"{few} LIMIT {_LOOKED_AT}").column(0).to_pylist()
         columns.append(Column(name, cells[name], known, wanted))
+    if stated_forms.first_year is None:
+        columns = _with_late_samples(columns, source, fetch)
 
     def counted(tests: list[str]) -> list[int]:
         listed = [f"COUNT(*) FILTER (WHERE {test})" for test in tests]
@@ -198,6 +200,26 @@ def with_marks(cell: str, marks: Sequence[str], kind: pa.DataType) -> str:
     return f"CASE WHEN {is_marked} THEN NULL ELSE {cell} END"
 
 
+def _with_late_samples(
+    columns: Sequence[Column], source: Source, fetch: Callable[[str], pa.Table]
+) -> list[Column]:
+    """Columns with a cell of those that are not read and have none in the first lines, if it may
+    be a date that does not say which year it means: they may be published as they are."""
+    late = [column for column in columns if not column.needed and not column.samples]
+    if not late:
+        return [*columns]
+    cells = (f"MIN(CASE WHEN {column.cell} <> '' THEN {column.cell} END)" for column in late)
+    listed = ", ".join(f"{cell} AS c{place}" for place, cell in enumerate(cells))
+    row = fetch(f"SELECT {listed} FROM {source.name}")
+    texts_of = {column.name: row.column(place).to_pylist() for place, column in enumerate(late)}
+    dated = {
+        name: texts
+        for name, texts in texts_of.items()
+        if None not in texts and any(form.two_digits for form in date_forms(texts))
+    }
+    return [replace(column, samples=dated.get(column.name, column.samples)) for column in columns]
+
+
 def find_forms(
     columns: Sequence[Column], stated_forms: StatedForms, counted: CountRows, *, numbers: bool
 ) -> CellFindings:
@@ -222,7 +244,7 @@ def find_forms(
     }
     # What is published as it is, is not read as dates, but asked for their century likewise.
     asked_year = {
-        column.name: [form for form in date_forms(column.samples) if form.two_digits]
+        column.name: [form for form in _forms_of_kept(column, stated_forms) if form.two_digits]
         for column in columns
         if not column.needed and stated_forms.first_year is None
     }
@@ -324,6 +346,14 @@ def _decide_sign(
         return decimal
     # 1 234 and $12 are the same with both.
     return possible[0] if loud and (len(possible) == 1 or not signed) else None
+
+
+def _forms_of_kept(column: Column, stated_forms: StatedForms) -> list[DateForm]:
+    """The ways in which a column that is not read may hold dates: as was said of it, if it was."""
+    notation = stated_forms.dates.get(column.name)
+    if notation is not None and notation not in ORDERS:
+        return [DateForm(notation)]
+    return date_forms(column.samples)
 
 
 def _date_candidates(column: Column, stated_forms: StatedForms) -> list[DateForm]:

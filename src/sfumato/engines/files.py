@@ -289,10 +289,10 @@ def is_text(path: Path) -> bool:
 
 def check_sheet(reading: Reading, sources: Sequence[object]) -> None:
     """Refuse a sheet, or a row of one that names the columns, where no file has sheets."""
-    paths = [Path(source) for source in sources if isinstance(source, str | Path)]
+    paths = [Path(source) for source in sources if isinstance(source, str | Path) and source]
     files = [path for path in paths if path.is_file() and is_data(path.name)]
     kinds = {kind_of(path) for path in files}
-    if not files or "workbook" in kinds or any(path.is_dir() for path in paths):
+    if not files or "workbook" in kinds:
         return
     label = shown_name(files[0])
     if reading.sheet is not None:

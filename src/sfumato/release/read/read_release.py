@@ -26,7 +26,7 @@ from sfumato.counts.rows import PersonRows, count_people
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Engine, Source
 from sfumato.engines.choose import open_engine
-from sfumato.engines.files import listed
+from sfumato.engines.files import check_sheet, listed
 from sfumato.engines.reading import Reading, ReleaseOptions
 from sfumato.errors import InputError, ResourceError, SchemaError, expect
 from sfumato.numbers import Codes, sums_by
@@ -140,8 +140,8 @@ def read_release(
     knows that a cell was suppressed *because* its person stood out may do better than these sizes
     say: the exact reading is the careful one.
     """
-    release: Release = load_release(path, schema, Reading(**options))
-    return release
+    check_sheet(Reading(**options), path if isinstance(path, tuple | list) else (path,))
+    return load_release(path, schema, Reading(**options))
 
 
 @phase("reading")

@@ -189,6 +189,20 @@ def test_an_ended_session_is_told(spark: Any, monkeypatch: pytest.MonkeyPatch) -
     assert "secret" not in str(told.value)
 
 
+def test_ctrl_c_is_no_complaint_about_a_file() -> None:
+    """Spark complains of the job that was stopped with us, and its file was to be converted."""
+
+    @session.translated("people.csv", "SELECT 1")
+    def ask() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise RuntimeError("Job 3 cancelled as part of cancellation of all jobs")
+
+    with pytest.raises(KeyboardInterrupt):
+        ask()
+
+
 def test_nothing_is_logged_of_what_rows_hold(
     spark: Any, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:

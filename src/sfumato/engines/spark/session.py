@@ -80,7 +80,16 @@ def translated(label: str, sql: str) -> Iterator[None]:
         except SfumatoError:
             raise
         except Exception as error:
+            if _is_interrupted(error):
+                raise KeyboardInterrupt from None
             raise _in_our_words(error, label, sql) from None
+
+
+def _is_interrupted(error: BaseException | None) -> bool:
+    """Whether somebody stopped us, and Spark complains of the job that was stopped with it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error is not None
 
 
 def _in_our_words(error: Exception, label: str, sql: str) -> SfumatoError:

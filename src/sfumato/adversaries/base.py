@@ -263,7 +263,7 @@ class Moves:
         self.likely[rows[far & (after > LIKELY)]] = True
         self.certain[rows[far & (after == 1)]] = True
         values = self.values
-        self.worst = _farther(self.worst, farthest(before, after, codes, values))
+        self.worst = farther(self.worst, farthest(before, after, codes, values))
         self.surest = _surer(self.surest, _first(after, before, after, codes, values))
         surest_moved = _first(after[far], before[far], after[far], codes[far], values)
         self.surest_moved = _surer(self.surest_moved, surest_moved)
@@ -322,7 +322,8 @@ def _largest(numbers: Floats) -> npt.NDArray[np.bool_]:
     return largest
 
 
-def _farther(first: BeliefChange | None, second: BeliefChange | None) -> BeliefChange | None:
+def farther(first: BeliefChange | None, second: BeliefChange | None) -> BeliefChange | None:
+    """The one that `farthest` would take of both."""
     return _preferred(first, second, lambda belief: belief.factor)
 
 

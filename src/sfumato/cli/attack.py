@@ -320,7 +320,7 @@ def intersect(
     if html is not None:
         document.save_page(html, force=force)
     if private is not None:
-        write_private(attack.targets, private, force=force)
+        write_private(attack.targets_by_part(), private, force=force)
     show_document(document, json=json, verbose=verbose)
     if private is not None and not json:
         say(f"Evidence (private): {private}", err=True)

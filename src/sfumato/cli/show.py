@@ -6,7 +6,7 @@ Texts of people's files cannot steer a terminal.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,7 +138,7 @@ def check_private(path: Path, *, force: bool) -> None:
     check_new_file(path, force=force)
 
 
-def write_private(table: pa.Table, path: Path, *, force: bool) -> None:
+def write_private(table: pa.Table | Iterator[pa.Table], path: Path, *, force: bool) -> None:
     """The table as its owner's file."""
     from sfumato.report.characterization import write_table
 

@@ -34,17 +34,12 @@ from sfumato.adversaries.composition.linked_exposure import (
 )
 from sfumato.adversaries.composition.rows_exposure import WatchedRows
 from sfumato.adversaries.composition.true_groups import with_people_of
-from sfumato.adversaries.locating.locate import Located, locate
-from sfumato.adversaries.locating.targets import (
-    UNKNOWN,
-    Targets,
-    read_targets,
-    refuse_published,
-    unknown_notes,
-)
+from sfumato.adversaries.locating.target_parts import TargetParts
+from sfumato.adversaries.locating.targets import UNKNOWN
 from sfumato.errors import InputError, ResourceError, expect
 from sfumato.ledger.finding import Basis, Check, Finding, FindingStatus, bound_status
-from sfumato.numbers import Bools, Ints, distinct, rows_of, run_places
+from sfumato.ledger.given_people import LocatedParts, people_given
+from sfumato.numbers import Ints
 from sfumato.release.beside import Headcount
 from sfumato.release.build import with_inside
 from sfumato.release.groups import Groups
@@ -115,9 +110,11 @@ def check_release(
         for before in exact
         if before.by_row is None and any(name in before.by_attribute for name in chosen)
     ]
-    people = None if given is None else _people(given, [new, *related], unknown)
+    if isinstance(given, Table) and given.counts.of_rows:
+        raise InputError(_ROWS_GIVEN)
+    people = None if given is None else people_given(given, [new, *related], unknown)
     if people is not None:
-        notes += unknown_notes(people)
+        notes += people.notes
     basis: Basis = "combinations"
     if given is not None:
         basis = "targets" if targets is not None else "population"
@@ -156,7 +153,7 @@ def _finding(
     new: Release,
     earlier: Sequence[Release],
     name: str,
-    people: Targets | None,
+    people: TargetParts | None,
     rule: ExposureRule,
     share: float,
 ) -> Finding:
@@ -367,69 +364,21 @@ _LINKED_BESIDE = (
 )
 
 
-def _people(given: object, releases: Sequence[Release], unknown: str) -> Targets:
-    """People who are given, by the quasi-identifiers of all releases."""
-    if (
-        isinstance(given, Table)
-        and given.counts.in_memory("people who are given").owner is not None
-    ):
-        raise InputError(_ROWS_GIVEN)
-    columns = tuple(dict.fromkeys(name for release in releases for name in release.regions.columns))
-    people = read_targets(given, columns, unknown=unknown)
-    refuse_published(people, releases, unknown)
-    return people
-
-
 def _of_targets(
     new: Release,
     earlier: Sequence[Release],
-    people: Targets,
+    people: TargetParts,
     rule: ExposureRule,
     share: float,
     name: str,
 ) -> Finding:
     """People who are given: located in the new release as an adversary locates them."""
-    groups, located = new.groups_for(name), locate(new, people)
-    per_case = np.bincount(people.case, weights=people.people, minlength=people.cases)
-    here = np.flatnonzero(np.diff(located.indptr))
-    indptr, codes = _values_shown(groups, located, here)
-    one_each = np.arange(len(here) + 1)
-
-    def people_of(chosen: Bools) -> int:
-        return int(per_case[here[chosen]].sum())
-
-    exposure = expose(groups, earlier, people)
-
-    def counted(beside: Collection[int], rule: ExposureRule) -> tuple[int, int]:
-        chosen = exposure.only(beside)
-        exposed = people_of(chosen.exposed(indptr, codes, one_each, here, rule))
-        return exposed, exposed
-
-    judged = int(per_case[here].sum())
-    alone = people_of(np.diff(indptr) <= rule.most) if not rule.drop else 0
+    exposed = LocatedParts(people, new, earlier, name).exposed(rule)
+    everybody, judged, alone, before = exposed.figures.tolist()
     finding = Finding(
-        name,
-        Headcount(judged),
-        judged,
-        Headcount(alone),
-        people_of(exposure.exposed_already(rule)[here]),
-        (0, 0),
-        (),
-        int(per_case.sum()) - judged,
+        name, Headcount(judged), judged, Headcount(alone), before, (0, 0), (), everybody - judged
     )
-    return _with_releases(finding, earlier, counted, rule, share)
-
-
-def _values_shown(groups: Groups, located: Located, here: Ints) -> tuple[Ints, Ints]:
-    """The values that the groups of each case show, each once."""
-    fitting = located.take(here)
-    many = groups.distinct[fitting.groups]
-    stored = run_places(groups.indptr[fitting.groups], many)
-    keys = distinct(
-        np.repeat(rows_of(fitting.indptr), many) * groups.width + groups.indices[stored]
-    )
-    owner, codes = np.divmod(keys, groups.width)
-    return np.searchsorted(owner, np.arange(len(here) + 1)).astype(np.int64), codes
+    return _with_releases(finding, earlier, exposed.counted, rule, share)
 
 
 def _of_regions(

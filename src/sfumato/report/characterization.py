@@ -7,8 +7,9 @@ is private evidence; of a release it is what anybody can read.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -309,20 +310,27 @@ def save_private(characterization: Characterization, path: Path, *, force: bool 
         )
 
 
-def write_table(table: pa.Table, target: Path, *, force: bool = False) -> None:
+def write_table(table: pa.Table | Iterator[pa.Table], target: Path, *, force: bool = False) -> None:
     """A table of private evidence by its ending: .parquet, .csv, or .json as a list of rows.
+
+    A large one comes in parts, none of them without rows, each written before the next is made.
 
     Nobody but its owner can read it, not even while it is written.
     """
+    import pyarrow as pa
     import pyarrow.csv as pa_csv
     import pyarrow.parquet as pq
 
+    parts = iter([table]) if isinstance(table, pa.Table) else table
     with new_file(target, force=force, kind="table") as partial:
-        if target.suffix == ".parquet":
-            pq.write_table(table, partial)
-        elif target.suffix == ".csv":
-            pa_csv.write_csv(table, partial)
+        first = next(parts)
+        everything = chain([first], parts)
+        if target.suffix in (".parquet", ".csv"):
+            writer = pq.ParquetWriter if target.suffix == ".parquet" else pa_csv.CSVWriter
+            with writer(partial, first.schema) as file:
+                for part in everything:
+                    file.write_table(part)
         else:
-            with partial.open("w", encoding="utf-8") as file:
-                file.writelines(pieces_of_rows(table))
-                file.write("\n")
+            with partial.open("w", encoding="utf-8") as text:
+                text.writelines(pieces_of_rows(everything, first.num_rows))
+                text.write("\n")

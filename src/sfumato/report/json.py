@@ -7,7 +7,7 @@ memory as a whole unless somebody asks for it as one text.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from sfumato.report.document import Chart, Document, Section, Series, Sheet, cleaned
@@ -65,23 +65,24 @@ def pieces_of(document: Document) -> Iterator[str]:
 
 
 class _Rows:
-    """The rows of a table, some at a time."""
+    """The rows of a table that comes in parts, some at a time; at least so many."""
 
-    def __init__(self, table: pa.Table) -> None:
-        self._table = table
+    def __init__(self, parts: Iterable[pa.Table], least: int) -> None:
+        self._parts, self._least = parts, least
 
     def __len__(self) -> int:
-        return int(self._table.num_rows)
+        return self._least
 
     def __iter__(self) -> Iterator[object]:
-        for batch in self._table.to_batches(max_chunksize=_AT_ONCE):
-            yield from batch.to_pylist()
+        for part in self._parts:
+            for batch in part.to_batches(max_chunksize=_AT_ONCE):
+                yield from batch.to_pylist()
 
 
-def pieces_of_rows(table: pa.Table) -> Iterator[str]:
-    """The rows of a table as a list."""
+def pieces_of_rows(parts: Iterable[pa.Table], least: int) -> Iterator[str]:
+    """The rows of a table that comes in parts as a list; at least so many there are."""
     encoder = json.JSONEncoder(indent=1, ensure_ascii=False, allow_nan=False, default=str)
-    return encoder.iterencode(_Cells(_Rows(table)))
+    return encoder.iterencode(_Cells(_Rows(parts, least)))
 
 
 def section_dict(section: Section) -> dict[str, object]:

@@ -31,12 +31,14 @@ Noisy counts may be read as they are published, as in the paper's experiment, or
 (`noisy_counts="expected"`): then m_j(s) sums the counts she expects, knowing the noise, no value is
 ruled out, and what counts is her belief (`noise_reading.py`).
 
-Here are the attack, its private table of targets, and the adversary of the catalogue.
+Of a table larger than memory people are looked up part by part, and what is told of them is summed
+up. Here are the attack and the adversary of the catalogue; what is told of people row by row is in
+`intersected_people.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
@@ -44,10 +46,15 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 
-from sfumato.adversaries.base import CatalogueEntry, Threat, farthest, moved
+from sfumato.adversaries.base import CatalogueEntry, Threat
+from sfumato.adversaries.composition.intersected_people import (
+    IntersectedPeople,
+    MovedBeliefs,
+    right_guesses,
+    table_of,
+)
 from sfumato.adversaries.composition.intersection import (
     INTERSECTION,
-    STATUS,
     IntersectedCases,
     SharedValues,
     common_attribute,
@@ -62,93 +69,30 @@ from sfumato.adversaries.composition.noise_reading import (
     NoisyCounts,
     check_noisy_counts,
 )
-from sfumato.adversaries.composition.summary import Summary, summarize
+from sfumato.adversaries.composition.summary import Summary, SummedFigures
 from sfumato.adversaries.composition.true_groups import TrueGroups
-from sfumato.adversaries.locating.locate import ColumnScales, Located
+from sfumato.adversaries.locating.locate import ColumnScales, IndexesOfReleases, Located
 from sfumato.adversaries.locating.locate import locate as find_groups
+from sfumato.adversaries.locating.target_parts import TargetParts
 from sfumato.adversaries.locating.targets import (
     UNKNOWN,
     Targets,
     Truth,
-    read_targets,
     refuse_published,
     unknown_notes,
 )
 from sfumato.adversaries.priors import PriorGiven, parse_prior
-from sfumato.errors import InputError, did_you_mean, list_some, name_some
+from sfumato.errors import InputError, ResourceError, did_you_mean, list_some, name_some
 from sfumato.notebook import Displayed
-from sfumato.numbers import Codes, Floats, offsets_of
+from sfumato.numbers import Codes, Floats
 from sfumato.progress import phase
 from sfumato.release.beside import Headcount
 from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.table import Table
 
-# The private table of an intersection attack: what is learnt about each target, row by row.
-
-
-def table_of(
-    people: Targets, cases: IntersectedCases, labels: tuple[str, ...], right: Floats | None
-) -> pa.Table:
-    """One row for each row of the targets."""
-    row = people.case
-    texts = pa.array(labels, pa.string())
-    ends = pa.array(cases.ends, pa.int32())
-    left = cases.after > 0
-    guess = np.zeros(len(left), dtype=np.int64)
-    likely = np.flatnonzero(cases.likeliest)[::-1]
-    case = np.repeat(np.arange(len(left)), cases.after)
-    guess[case[likely]] = cases.values[likely]  # of equals the first
-    somewhere = cases.there.any(axis=0)
-    before = pa.FixedSizeListArray.from_arrays(
-        pa.array(cases.before.T.ravel(), pa.int32(), mask=~cases.there.T.ravel()),
-        len(cases.there),
-    )
-    by_case = pa.table(
-        {
-            "target": pa.StructArray.from_arrays(
-                [_known_values(people, column) for column in range(len(people.domains))],
-                names=list(people.columns),
-            ),
-            "unknown": _unknown_names(people),
-            "status": pa.array(STATUS).take(pa.array(cases.status)),
-            "values": pa.ListArray.from_arrays(ends, texts.take(pa.array(cases.values))),
-            "before": before,
-            "after": pa.array(cases.after, mask=~somewhere),
-            "drop": pa.array(cases.fewest - cases.after, mask=~somewhere),
-            "confidence": pa.array(1 / np.maximum(cases.after, 1), mask=~left),
-            "posterior": pa.ListArray.from_arrays(ends, pa.array(cases.posterior)),
-            "guess": texts.take(pa.array(guess, mask=~left)),
-            "belief": pa.array(cases.belief, mask=~left),
-        }
-    )
-    given = len(row) == people.cases and bool((row == np.arange(len(row))).all())
-    rows = by_case if given else by_case.take(pa.array(row))
-    rows = rows.add_column(1, "people", pa.array(people.people))
-    chance = np.full(len(row), np.nan) if right is None else right
-    return rows.append_column("right", pa.array(chance, mask=np.isnan(chance)))
-
-
-def _known_values(people: Targets, column: int) -> pa.Array:
-    """What each case has in a column; NULL where that is missing, or not known."""
-    codes = people.codes[column]
-    mask = None if people.known is None else ~people.known[column]
-    return pa.array(list(people.domains[column].values)).take(pa.array(codes, mask=mask))
-
-
-def _unknown_names(people: Targets) -> pa.Array:
-    """The columns that are not known of each case."""
-    unknown = np.zeros((people.cases, len(people.domains)), dtype=bool)
-    if people.known is not None:
-        unknown = ~people.known.T
-    names = pa.array(people.columns, pa.string())
-    return pa.ListArray.from_arrays(
-        pa.array(offsets_of(unknown.sum(axis=1)), pa.int32()),
-        names.take(pa.array(np.nonzero(unknown)[1])),
-    )
-
-
 NAME = "composition"
+_CASE, _RELEASE, _VALUE = 256, 64, 40  # bytes of a case: its own, by release, by value left
 
 
 @dataclass(frozen=True, repr=False)
@@ -156,7 +100,8 @@ class IntersectionAttack(Displayed):
     """What somebody learns who holds all these releases.
 
     `targets` (private) has one row for each target given, in the same order; for a Table, one for
-    each distinct combination. `summary` has the figures over all people.
+    each distinct combination. `summary` has the figures over all people. Of a table larger than
+    memory `targets_by_part` tells them, some at a time, which are looked up once more for it.
     """
 
     attribute: str
@@ -164,16 +109,32 @@ class IntersectionAttack(Displayed):
     summary: Summary
     notes: tuple[str, ...]
     labels: tuple[str, ...] = field(repr=False)
-    _people: Targets = field(repr=False)
-    _cases: IntersectedCases = field(repr=False)
-    _right: Floats | None = field(repr=False)
     _prior: Floats = field(repr=False)
+    _whole: IntersectedPeople | None = field(repr=False)
+    _parts: Iterable[IntersectedPeople] = field(repr=False)
+    _moved_by_part: MovedBeliefs | None = field(default=None, repr=False)
 
     @cached_property
     def targets(self) -> pa.Table:
         """Private: what is learnt about each target."""
+        if self._whole is None:
+            raise ResourceError(
+                "what is learnt of everybody of a table larger than memory does not fit, either; "
+                "ask for it part by part (targets_by_part), or raise the memory limit"
+            )
+        return table_of(self._whole, self.labels)
 
-        return table_of(self._people, self._cases, self.labels, self._right)
+    def targets_by_part(self) -> Iterator[pa.Table]:
+        """Private: the same, as many at a time as fit in memory; at least one table."""
+        if self._whole is not None:
+            yield self.targets
+            return
+        for part in self._parts:
+            yield table_of(part, self.labels)
+
+    @cached_property
+    def _moved(self) -> MovedBeliefs:
+        return self._moved_by_part or MovedBeliefs.of(self._parts, self._prior, self.labels)
 
     def _in_short(self) -> tuple[str, ...]:
         summary = self.summary
@@ -199,15 +160,6 @@ class IntersectionAttack(Displayed):
             f"{summary.unit}, {summary.exposed - summary.exposed_by_one:,} of them by no release "
             "alone"
         )
-        cases = self._cases
-        located = np.repeat(cases.status == 0, cases.after)
-        case = np.repeat(np.arange(len(cases.after)), cases.after)[located]
-        codes = cases.values[located]
-        before, after = self._prior[codes], cases.posterior[located]
-        people = np.bincount(
-            self._people.case, weights=self._people.people, minlength=len(cases.after)
-        )
-        far = np.unique(case[moved(before, after)])
         return [
             Threat(
                 NAME,
@@ -215,8 +167,8 @@ class IntersectionAttack(Displayed):
                 learns,
                 self.attribute,
                 # Who has several of these rows is one of fewer people.
-                Headcount(int(people[far].sum()), summary.of_rows),
-                farthest(before, after, codes, self.labels),
+                Headcount(self._moved.people, summary.of_rows),
+                self._moved.farthest,
             )
         ]
 
@@ -297,76 +249,132 @@ def intersection_attack(
         releases, expected_of = _expecting(releases, common_attribute(releases, sensitive))
     shared = share_values(releases, sensitive)
     columns = tuple(dict.fromkeys(name for release in releases for name in release.regions.columns))
-    people = read_targets(targets, columns, truth, unknown)
-    if len(people.people) == 0:
-        raise InputError("there are no targets; give at least one person")
-    refuse_published(people, releases, unknown)
+    needed = _CASE + _RELEASE * len(releases) + _VALUE * len(shared.labels)
+    given = TargetParts.of(targets, columns, truth, unknown, needed)
+    if given.whole is not None:
+        _check_people(given.whole, releases, unknown)
     owner = _owners(targets)
-    if locate == "oracle" and owner is not None:
-        raise InputError("locate='oracle' tells people with one row each apart; use 'nearest'")
     if locate == "oracle":
-        if people.known is not None:
-            raise InputError(
-                "locate='oracle' tells people's own groups by all of their quasi-identifiers, and "
-                f"{name_some(people.unknown_columns())} is not known; use locate='nearest'"
-            )
-        people = people.one_by_one()
-        groups_of_people = [
-            TrueGroups(release, shared.attribute, people).draw(seed + place)
-            for place, release in enumerate(releases)
-        ]
-    else:
-        groups_of_people = [find_groups(release, people, scale) for release in releases]
+        _check_oracle(given, owner)
     weights = weights_of(releases, shared, overlap)
     counts: list[Floats] = [groups.data.astype(np.float64) for groups in shared.groups]
     for place, expected_counts in expected_of.items():  # every count of such a release is 1 there
         weights[place], counts[place] = weights[place] * expected_counts, expected_counts
     expected = prior_weights(shared, population, counts)
-    cases = intersect_cases(shared, groups_of_people, weights, tilts(expected))
-    if owner is not None:
-        people = _by_worst_row(people, cases, owner)
-    right = _right(people, cases, shared)
+    sizes = [
+        np.bincount(groups.row, weights=group_counts, minlength=len(groups))
+        if place in expected_of
+        else groups.sizes
+        for place, (group_counts, groups) in enumerate(zip(counts, shared.groups, strict=True))
+    ]
+    indexes: IndexesOfReleases = {}
+    believed_before, tilt = expected / expected.sum(), tilts(expected)
+
+    def intersected(people: Targets) -> tuple[IntersectedPeople, SummedFigures]:
+        if locate == "oracle":
+            people = people.one_by_one()
+            located = [
+                TrueGroups(release, shared.attribute, people).draw(seed + place)
+                for place, release in enumerate(releases)
+            ]
+        else:
+            located = [find_groups(release, people, scale, indexes) for release in releases]
+        cases = intersect_cases(shared, located, weights, tilt)
+        if owner is not None:
+            people = _by_worst_row(people, cases, owner)
+        right = right_guesses(people, cases, shared)
+        nearest_right = [
+            _correctly_located(release, shared.attribute, people, scale, groups, locate)
+            for release, groups in zip(releases, located, strict=True)
+        ]
+        figures = SummedFigures.of(people, cases, located, sizes, right, nearest_right)
+        return IntersectedPeople(people, cases, right), figures
+
     row_notes = _notes_of_rows(releases, owner is not None)
+    whole, moved_by_part = None, None
+    if given.whole is not None:
+        whole, figures = intersected(given.whole)
+        people = whole.people
+        not_known = unknown_notes(people.unknown_columns(), int(people.people.sum()))
+    else:
+        not_known = given.notes
+        figures, moved_by_part = _by_part(
+            given, releases, unknown, intersected, believed_before, shared.labels
+        )
     return IntersectionAttack(
         shared.attribute,
         tuple(release.label for release in releases),
-        summarize(
-            people,
-            cases,
-            groups_of_people,
-            [
-                np.bincount(groups.row, weights=group_counts, minlength=len(groups))
-                if place in expected_of
-                else groups.sizes
-                for place, (group_counts, groups) in enumerate(
-                    zip(counts, shared.groups, strict=True)
-                )
-            ],
-            right,
-            tuple(
-                _correctly_located(release, shared.attribute, people, scale, located, locate)
-                for release, located in zip(releases, groups_of_people, strict=True)
-            ),
-            of_rows=bool(row_notes) and owner is None,
-        ),
-        (
-            *unknown_notes(people),
-            *_notes(releases, shared, expected_of),
-            *row_notes,
-        ),
+        figures.summary(of_rows=bool(row_notes) and owner is None),
+        (*not_known, *_notes(releases, shared, expected_of), *row_notes),
         shared.labels,
-        people,
-        cases,
-        right,
-        expected / expected.sum(),
+        believed_before,
+        whole,
+        (whole,) if whole is not None else _Again(given, intersected),
+        moved_by_part,
     )
+
+
+Intersected = Callable[[Targets], tuple[IntersectedPeople, SummedFigures]]
+
+
+@dataclass(frozen=True)
+class _Again:
+    """People of a table larger than memory, intersected once more whenever they are asked for."""
+
+    given: TargetParts
+    intersected: Intersected
+
+    def __iter__(self) -> Iterator[IntersectedPeople]:
+        for people in self.given:
+            yield self.intersected(people)[0]
+
+
+def _by_part(
+    given: TargetParts,
+    releases: Sequence[Release],
+    unknown: str,
+    intersected: Intersected,
+    prior: Floats,
+    labels: tuple[str, ...],
+) -> tuple[SummedFigures, MovedBeliefs]:
+    """What is summed up of people of whom some fit in memory at a time."""
+    figures, moved_beliefs = None, MovedBeliefs()
+    for people in given:
+        _check_people(people, releases, unknown)
+        part, of_part = intersected(people)
+        figures = of_part if figures is None else figures + of_part
+        moved_beliefs = moved_beliefs.beside(MovedBeliefs.of([part], prior, labels))
+    assert figures is not None  # a table larger than memory has somebody
+    return figures, moved_beliefs
+
+
+def _check_people(people: Targets, releases: Sequence[Release], unknown: str) -> None:
+    if len(people.people) == 0:
+        raise InputError("there are no targets; give at least one person")
+    refuse_published(people, releases, unknown)
+
+
+def _check_oracle(given: TargetParts, owner: Codes | None) -> None:
+    """Refuse to draw people's own groups where these cannot be told."""
+    if owner is not None:
+        raise InputError("locate='oracle' tells people with one row each apart; use 'nearest'")
+    if given.whole is None:
+        raise ResourceError(
+            "locate='oracle' draws everybody's own groups at once, and the targets are larger "
+            "than memory; use locate='nearest', or raise the memory limit"
+        )
+    if given.whole.known is not None:
+        raise InputError(
+            "locate='oracle' tells people's own groups by all of their quasi-identifiers, and "
+            f"{name_some(given.whole.unknown_columns())} is not known; use locate='nearest'"
+        )
 
 
 def _owners(targets: object) -> Codes | None:
     """Whose the rows of the targets are, where people have several."""
     if not isinstance(targets, Table):
         return None
-    return targets.counts.in_memory("an attack on everybody of a table").owner
+    return targets.counts.either(in_memory=lambda counts: counts.owner, stored=lambda _: None)
 
 
 def _by_worst_row(rows: Targets, cases: IntersectedCases, owner: Codes) -> Targets:
@@ -394,27 +402,6 @@ def _notes_of_rows(releases: Sequence[Release], owned: bool) -> tuple[str, ...]:
     )
 
 
-def _right(people: Targets, cases: IntersectedCases, shared: SharedValues) -> Floats | None:
-    """The chance that guessing the likeliest value is right, for each row; NaN without a guess."""
-    if people.truth is None:
-        return None
-    domain, codes = people.truth
-    numbers = np.array([shared.of.get(label, -1) for label in domain.labels], dtype=np.int64)
-    true = numbers[codes]
-    width = len(shared.labels) + 1
-    case = np.repeat(np.arange(len(cases.after)), cases.after)
-    guesses = np.bincount(case, weights=cases.likeliest, minlength=len(cases.after))
-    keys = case[cases.likeliest] * width + cases.values[cases.likeliest]
-    asked = people.case * width + np.where(true < 0, width - 1, true)
-    hit = np.zeros(len(asked), dtype=bool)
-    if len(keys):
-        place = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-        hit = keys[place] == asked
-    with np.errstate(invalid="ignore", divide="ignore"):
-        chance = np.where(hit, 1.0, 0.0) / guesses[people.case]
-    return np.where(guesses[people.case] > 0, chance, np.nan)
-
-
 def _correctly_located(
     release: Release,
     attribute: str,
@@ -422,15 +409,15 @@ def _correctly_located(
     scale: ColumnScales | None,
     located: Located,
     locate: str,
-) -> float | None:
-    """How often the nearest centroid is that of the right group; None where it cannot be told."""
+) -> tuple[float, int] | None:
+    """Of how many people the nearest centroid is that of the right group, and of how many it is
+    known; None where it cannot be told."""
     if not release.regions.centroids or release.placement is None or people.known is not None:
         return None
     near = located if locate == "nearest" else find_groups(release, people, scale)
     share = TrueGroups(release, attribute, people).right(near, people.case)
     known = ~np.isnan(share)
-    total = int(people.people[known].sum())
-    return float(share[known] @ people.people[known] / total) if total else None
+    return float(share[known] @ people.people[known]), int(people.people[known].sum())
 
 
 def _expecting(

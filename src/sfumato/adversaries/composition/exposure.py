@@ -40,7 +40,7 @@ from sfumato.adversaries.composition.intersection import (
     stack,
 )
 from sfumato.adversaries.composition.summary import values_left
-from sfumato.adversaries.locating.locate import ColumnScales, Located, locate
+from sfumato.adversaries.locating.locate import ColumnScales, IndexesOfReleases, Located, locate
 from sfumato.adversaries.locating.targets import Targets, targets_of
 from sfumato.counts.counts import Counts
 from sfumato.errors import InputError, quoted
@@ -208,12 +208,14 @@ def expose(
     *,
     label: str = "the new release",
     scale: ColumnScales | None = None,
+    indexes: IndexesOfReleases | None = None,
 ) -> EarlierExposure:
     """Locate people in the earlier releases, about the attribute of the new groups.
 
-    An earlier release without that attribute tells nothing about it and is left out.
+    An earlier release without that attribute tells nothing about it and is left out. `indexes`: as
+    `locate` takes them.
     """
-    return remembered(*locate_in(new, earlier, people, label, scale), people.cases)
+    return remembered(*locate_in(new, earlier, people, label, scale, indexes), people.cases)
 
 
 def locate_in(
@@ -222,6 +224,7 @@ def locate_in(
     people: Targets,
     label: str = "the new release",
     scale: ColumnScales | None = None,
+    indexes: IndexesOfReleases | None = None,
 ) -> tuple[SharedValues, list[Located]]:
     """The values of the new groups and of the earlier releases about them, and where people are."""
     chosen = [release for release in earlier if _about(new.attribute, release) is not None]
@@ -242,7 +245,7 @@ def locate_in(
                 "is judged for one value a person"
             )
     shared = match_values(new.attribute or "", [(label, new), *sources])
-    return shared, [locate(release, people, scale) for release in chosen]
+    return shared, [locate(release, people, scale, indexes) for release in chosen]
 
 
 def _about(attribute: str | None, release: Release) -> str | None:

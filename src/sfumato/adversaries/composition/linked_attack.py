@@ -33,6 +33,7 @@ import numpy as np
 import pyarrow as pa
 
 from sfumato.adversaries.composition.attack import IntersectionAttack
+from sfumato.adversaries.composition.intersected_people import IntersectedPeople
 from sfumato.adversaries.composition.intersection import (
     IntersectedCases,
     common_attribute,
@@ -51,7 +52,7 @@ from sfumato.adversaries.composition.linked_worlds import (
     list_of,
     respects_of,
 )
-from sfumato.adversaries.composition.summary import summarize
+from sfumato.adversaries.composition.summary import SummedFigures
 from sfumato.adversaries.locating.locate import Located
 from sfumato.adversaries.locating.targets import Targets, Truth
 from sfumato.adversaries.priors import Prior, Uniform
@@ -87,7 +88,8 @@ class LinkedIntersection(IntersectionAttack):
     @cached_property
     def targets(self) -> pa.Table:
         """Private: what is learnt about each target, `of` the list of all values or of a row."""
-        asked = pa.array(self._asked, pa.string()).take(pa.array(self._people.case))
+        assert self._whole is not None
+        asked = pa.array(self._asked, pa.string()).take(pa.array(self._whole.people.case))
         return super().targets.append_column("of", asked)
 
 
@@ -227,8 +229,10 @@ def attack_linked(
     right = everybody.right(by_case) if truth is not None else None
     groups = [_located(everybody.cases, j) for j in range(len(releases))]
     sizes = [patterns.signatures.people for patterns in signed]
-    summary = summarize(people, cases, groups, sizes, right, (None,) * len(releases))
+    none: list[tuple[float, int] | None] = [None] * len(releases)
+    summary = SummedFigures.of(people, cases, groups, sizes, right, none).summary()
     counted = np.bincount(people.case, people.people, people.cases) * (cases.status == 0)
+    whole = IntersectedPeople(people, cases, right)
     return LinkedIntersection(
         attribute,
         tuple(labels),
@@ -239,10 +243,9 @@ def attack_linked(
         ),
         (_NOTE,),
         tuple(_BETWEEN.join(values) for values in number),
-        people,
-        cases,
-        right,
         _chances(number, len(shared.labels)),
+        whole,
+        (whole,),
         _asked=tuple(map(everybody.asked, range(len(by_case)), by_case)),
     )
 

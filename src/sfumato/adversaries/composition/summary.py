@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ class ReliabilityPoint:
 
 @dataclass(frozen=True)
 class Summary:
-    """Figures over people.
+    """SummedFigures over people.
 
     `located` people were found in every release and have values left; shares and means are over
     them. `not_locatable` could not be found in some release, which is not safety:
@@ -121,55 +122,130 @@ def values_left(confidence: float) -> int:
     return int(1 / fraction(confidence))
 
 
-def summarize(
-    people: Targets,
-    cases: IntersectedCases,
-    located_by_release: Sequence[Located],
-    sizes: Sequence[Ints | Floats],
-    right: Floats | None,
-    correctly_located: tuple[float | None, ...],
-    of_rows: bool = False,
-) -> Summary:
-    """The figures of an attack; `sizes` are the people of each release's groups."""
-    per_case = np.bincount(people.case, weights=people.people, minlength=people.cases)
-    by_status = [int(per_case[cases.status == number].sum()) for number in range(3)]
-    counted = per_case * (cases.status == 0)
-    total = by_status[0]
+@dataclass(frozen=True)
+class SummedFigures:
+    """What is summed up of people, part by part, to be summarized."""
 
-    def mean(numbers: Ints | Floats) -> float:
-        return float(numbers @ counted / total) if total else float("nan")
+    people: int
+    by_status: Ints
+    not_locatable_exposed: int
+    vulnerable: int
+    exposed_by_one: int
+    left: Floats  # people by how many values are left of them
+    right: Floats | None  # the same of those a guess gets right
+    before: Floats  # by release, as group sizes
+    fewest: float
+    after: float
+    group_size: Floats
+    nearest_right: tuple[tuple[float, int] | None, ...]  # by release: of how many, and how many
+    partly_known: int
+    believed: Floats  # by least belief
+    believed_right: Floats | None
 
-    left = np.bincount(cases.after, weights=counted).astype(np.int64)[1:]
-    by_size: tuple[float, ...] | None = None
-    if right is not None:
-        rows = cases.status[people.case] == 0
-        sums = np.bincount(
-            cases.after[people.case[rows]], weights=right[rows] * people.people[rows]
+    @classmethod
+    def of(
+        cls,
+        people: Targets,
+        cases: IntersectedCases,
+        located_by_release: Sequence[Located],
+        sizes: Sequence[Ints | Floats],
+        right: Floats | None,
+        nearest_right: Sequence[tuple[float, int] | None],
+    ) -> SummedFigures:
+        """Of some of the targets; `sizes` are the people of each release's groups."""
+        per_case = np.bincount(people.case, weights=people.people, minlength=people.cases)
+        counted = per_case * (cases.status == 0)
+        left: Floats = np.bincount(cases.after, weights=counted).astype(np.float64)
+        right_by_size: Floats | None = None
+        if right is not None:
+            rows = cases.status[people.case] == 0
+            right_people = right[rows] * people.people[rows]
+            after = cases.after[people.case[rows]]
+            right_by_size = np.bincount(after, right_people, len(left)).astype(np.float64)
+        believed, believed_right = _believed(people, cases, right)
+        return cls(
+            people=int(people.people.sum()),
+            by_status=np.array(
+                [int(per_case[cases.status == number].sum()) for number in range(3)]
+            ),
+            not_locatable_exposed=int(per_case[(cases.status == 2) & (cases.after == 1)].sum()),
+            vulnerable=int(counted[cases.fewest > cases.after].sum()),
+            exposed_by_one=int(counted[cases.fewest == 1].sum()),
+            left=left,
+            right=right_by_size,
+            before=np.array([float(row @ counted) for row in cases.before]),
+            fewest=float(cases.fewest @ counted),
+            after=float(cases.after @ counted),
+            group_size=np.array(
+                [
+                    float(_sums(group_people[located.groups], located.indptr) @ counted)
+                    for located, group_people in zip(located_by_release, sizes, strict=True)
+                ]
+            ),
+            nearest_right=tuple(nearest_right),
+            partly_known=people.partly_known,
+            believed=believed,
+            believed_right=believed_right,
         )
-        by_size = tuple(np.append(sums, np.zeros(len(left) + 1))[1 : len(left) + 1].tolist())
-    return Summary(
-        people=int(people.people.sum()),
-        located=total,
-        not_locatable=by_status[2],
-        not_locatable_exposed=int(per_case[(cases.status == 2) & (cases.after == 1)].sum()),
-        inconsistent=by_status[1],
-        vulnerable=int(counted[cases.fewest > cases.after].sum()),
-        exposed_by_one=int(counted[cases.fewest == 1].sum()),
-        left=tuple(left.tolist()),
-        right=by_size,
-        before=tuple(mean(row) for row in cases.before),
-        fewest_before=mean(cases.fewest),
-        after=mean(cases.after),
-        drop=mean(cases.fewest - cases.after),
-        group_size=tuple(
-            mean(_sums(group_people[located.groups], located.indptr))
-            for located, group_people in zip(located_by_release, sizes, strict=True)
-        ),
-        correctly_located=correctly_located,
-        partly_known=people.partly_known,
-        beliefs=_beliefs(people, cases, right),
-        of_rows=of_rows,
-    )
+
+    def __add__(self, other: SummedFigures) -> SummedFigures:
+        both = {
+            known.name: _added(getattr(self, known.name), getattr(other, known.name))
+            for known in fields(SummedFigures)
+        }
+        return SummedFigures(**both)
+
+    def summary(self, *, of_rows: bool = False) -> Summary:
+        total = int(self.by_status[0])
+
+        def mean(summed: float) -> float:
+            return float(summed / total) if total else float("nan")
+
+        return Summary(
+            people=self.people,
+            located=total,
+            not_locatable=int(self.by_status[2]),
+            not_locatable_exposed=self.not_locatable_exposed,
+            inconsistent=int(self.by_status[1]),
+            vulnerable=self.vulnerable,
+            exposed_by_one=self.exposed_by_one,
+            left=tuple(self.left.astype(np.int64)[1:].tolist()),
+            right=None if self.right is None else tuple(self.right[1:].tolist()),
+            before=tuple(map(mean, self.before.tolist())),
+            fewest_before=mean(self.fewest),
+            after=mean(self.after),
+            drop=mean(self.fewest - self.after),
+            group_size=tuple(map(mean, self.group_size.tolist())),
+            correctly_located=tuple(
+                None if right is None or not right[1] else right[0] / right[1]
+                for right in self.nearest_right
+            ),
+            partly_known=self.partly_known,
+            beliefs=self._beliefs(total),
+            of_rows=of_rows,
+        )
+
+    def _beliefs(self, total: int) -> tuple[ReliabilityPoint, ...]:
+        points = []
+        for place, least in enumerate(BELIEFS):
+            many, precision = int(self.believed[place]), None
+            if self.believed_right is not None and many:
+                precision = float(self.believed_right[place] / many)
+            share = many / total if total else float("nan")
+            points.append(ReliabilityPoint(least, share, precision))
+        return tuple(points)
+
+
+def _added(first: Any, second: Any) -> Any:
+    """The sum of figures: of arrays of sizes from 0 upwards, the longer one's."""
+    if first is None or second is None:
+        return first if second is None else second
+    if isinstance(first, tuple):
+        return tuple(_added(*pair) for pair in zip(first, second, strict=True))
+    if isinstance(first, np.ndarray):
+        longest = max(len(first), len(second))
+        return sum(np.pad(numbers, (0, longest - len(numbers))) for numbers in (first, second))
+    return first + second
 
 
 def _sums(numbers: Ints | Floats, offsets: Ints) -> Floats:
@@ -181,20 +257,16 @@ def _sums(numbers: Ints | Floats, offsets: Ints) -> Floats:
 BELIEFS = (1.0, 0.99, 0.95, 0.9, 0.75, 0.5)
 
 
-def _beliefs(
+def _believed(
     people: Targets, cases: IntersectedCases, right: Floats | None
-) -> tuple[ReliabilityPoint, ...]:
-    """How many are believed to have one value at least so surely, and how often that is right."""
+) -> tuple[Floats, Floats | None]:
+    """How many are believed to have one value at least so surely, and of how many that is right."""
     rows = np.flatnonzero(cases.status[people.case] == 0)
     belief, n = cases.belief[people.case[rows]], people.people[rows]
-    points = []
-    for least in BELIEFS:
+    many, of_right = np.zeros(len(BELIEFS)), np.zeros(len(BELIEFS))
+    for place, least in enumerate(BELIEFS):
         sure = belief >= least * (1 - 1e-12)
-        many = int(n[sure].sum())
-        precision = None
-        if right is not None and many:
-            precision = float(right[rows][sure] @ n[sure] / many)
-        points.append(
-            ReliabilityPoint(least, many / n.sum() if len(n) else float("nan"), precision)
-        )
-    return tuple(points)
+        many[place] = n[sure].sum()
+        if right is not None:
+            of_right[place] = right[rows][sure] @ n[sure]
+    return many, None if right is None else of_right

@@ -152,6 +152,9 @@ def _deviation(centroids: Floats, people: Floats | Ints) -> float:
 ColumnScales = Mapping[str, float]
 
 
+IndexesOfReleases = dict[tuple[int, ...], "tuple[tuple[object, ...], BoxIndex]"]
+
+
 @dataclass(frozen=True)
 class Located:
     """Case i may be in the groups `groups[indptr[i]:indptr[i + 1]]`, ascending."""
@@ -165,11 +168,20 @@ class Located:
         return Located(indptr, self.groups[places])
 
 
-def locate(release: Release, targets: Targets, scale: ColumnScales | None = None) -> Located:
-    """The groups each case may be in; `scale` is that of a microaggregated release's columns."""
+def locate(
+    release: Release,
+    targets: Targets,
+    scale: ColumnScales | None = None,
+    indexes: IndexesOfReleases | None = None,
+) -> Located:
+    """The groups each case may be in; `scale` is that of a microaggregated release's columns.
+
+    `indexes` are kept for the next of several parts of the same people.
+    """
     located_targets, case = targets.of(release.regions.columns)
     if located_targets.known is None:
-        located = _by_all_columns(release, release.regions, located_targets, scale)
+        kept = {} if indexes is None else indexes
+        located = _by_all_columns(release, release.regions, located_targets, scale, kept)
     else:
         located = _by_known_columns(release, located_targets, located_targets.known, scale)
     whole = len(case) == located_targets.cases and bool((case == np.arange(len(case))).all())
@@ -177,14 +189,22 @@ def locate(release: Release, targets: Targets, scale: ColumnScales | None = None
 
 
 def _by_all_columns(
-    release: Release, described: Description, targets: Targets, scale: ColumnScales | None
+    release: Release,
+    described: Description,
+    targets: Targets,
+    scale: ColumnScales | None,
+    indexes: IndexesOfReleases,
 ) -> Located:
     """By what the groups show in all columns of the targets, which are those described."""
     if described.buckets is not None:
         return _listed(described.buckets, targets)
     if described.centroids:
         return _nearest(release, described.require_regions(), targets, scale)
-    return _inside(described.require_regions(), targets)
+    about = (described, *targets.domains)  # kept, too, so that no other object takes its place
+    key = tuple(map(id, about))
+    if key not in indexes:
+        indexes[key] = about, BoxIndex.of(described.require_regions(), targets.domains)
+    return indexes[key][1].locate(targets.codes)
 
 
 def _by_known_columns(

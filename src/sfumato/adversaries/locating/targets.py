@@ -119,12 +119,10 @@ class Targets:
         return int(self.people[partly[self.case]].sum())
 
 
-def unknown_notes(targets: Targets) -> tuple[str, ...]:
-    """What must be told of people of whom not everything is known."""
-    columns = targets.unknown_columns()
+def unknown_notes(columns: Mapping[str, int], everybody: int) -> tuple[str, ...]:
+    """What must be told where columns are not known of so many of all people."""
     if not columns:
         return ()
-    everybody = int(targets.people.sum())
     of_whom = [
         f"{name!r} of {'anybody' if n == everybody else f'{n:,} of {everybody:,} people'}"
         for name, n in columns.items()
@@ -240,16 +238,39 @@ def targets_of(counts: Counts, columns: Sequence[str] | None = None) -> Targets:
 
 
 def _of_table(table: Table, columns: Sequence[str], truth: Truth, unknown: str) -> Targets:
-    counts, label = table.counts.in_memory("an attack on everybody of a table"), table.source.label
-    names = [domain.name for domain in counts.quasi]
-    _refuse_strangers(columns, names, label, truth)
-    if several := counts.owner is not None:
-        counts = counts.row_by_row()
-    elif counts.extra_memberships:
+    check_table(table, columns, truth)
+    counts = table.counts.in_memory("an attack on everybody of a table at once")
+    return targets_of_counts(counts, columns, truth, unknown)
+
+
+def check_table(table: Table, columns: Sequence[str], truth: Truth) -> None:
+    """Refuse what tells nothing of people who are looked for by these columns."""
+    counts, label = table.counts, table.source.label
+    _refuse_strangers(columns, [domain.name for domain in counts.quasi], label, truth)
+    if counts.extra_memberships and not counts.of_rows:
         raise InputError(
             f"{label} lists people under several combinations of quasi-identifiers "
             f"({counts.extra_memberships:,} more places than people); keep one row each"
         )
+    if truth is None:
+        return
+    if not isinstance(truth, str):
+        raise InputError(
+            "truth lists values, but a Table has no order of rows; name its sensitive column"
+        )
+    if counts.sensitive[counts.attribute(truth)].sets is not None:
+        raise InputError(
+            f"truth: people have several values of {truth!r} each; the attack asks for one"
+        )
+
+
+def targets_of_counts(
+    counts: Counts, columns: Sequence[str], truth: Truth, unknown: str
+) -> Targets:
+    """The people of a table that `check_table` has let pass, or some of them."""
+    names = [domain.name for domain in counts.quasi]
+    if several := counts.owner is not None:
+        counts = counts.row_by_row()
     cells = [
         _TargetColumn.coded(
             counts.quasi[names.index(name)], counts.codes[names.index(name)], unknown
@@ -264,17 +285,8 @@ def _of_table(table: Table, columns: Sequence[str], truth: Truth, unknown: str) 
             return rows
         people = sums_by(rows.case, counts.n, rows.cases)
         return _targets(rows.domains, rows.codes, np.arange(rows.cases), people, None, rows.known)
-    if not isinstance(truth, str):
-        raise InputError(
-            "truth lists values, but a Table has no order of rows; name its sensitive column"
-        )
-    place = counts.attribute(truth)
-    attribute = counts.sensitive[place]
-    if attribute.sets is not None:
-        raise InputError(
-            f"truth: people have several values of {truth!r} each; the attack asks for one"
-        )
-    return _gathered(cells, counts.n, (attribute.domain, counts.values[place]))
+    place = counts.attribute(str(truth))
+    return _gathered(cells, counts.n, (counts.sensitive[place].domain, counts.values[place]))
 
 
 def _refuse_strangers(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from sfumato.adversaries.composition.attack import IntersectionAttack
@@ -102,11 +103,14 @@ _EXPOSED = 20  # people told one by one
 
 def exposed_section(attack: IntersectionAttack) -> Section:
     """Private: of whom one value is left, those first whom no release exposes by itself."""
-    targets = attack.targets
-    left = targets.filter((pc.field("status") == "located") & (pc.field("after") == 1))
-    ordered = left.sort_by([("drop", "descending")])
-    people = int(pc.sum(left["people"]).as_py() or 0)
-    alone = int(pc.sum(left.filter(pc.field("drop") == 0)["people"]).as_py() or 0)
+    people = alone = number = 0
+    first: list[pa.Table] = []
+    for targets in attack.targets_by_part():
+        left = targets.filter((pc.field("status") == "located") & (pc.field("after") == 1))
+        people += int(pc.sum(left["people"]).as_py() or 0)
+        alone += int(pc.sum(left.filter(pc.field("drop") == 0)["people"]).as_py() or 0)
+        number += left.num_rows
+        first = [pa.concat_tables([*first, left]).sort_by([("drop", "descending")])[:_EXPOSED]]
     rows = tuple(
         (
             ", ".join(f"{name} {text_of(value)}" for name, value in row["target"].items()),
@@ -114,10 +118,10 @@ def exposed_section(attack: IntersectionAttack) -> Section:
             row["values"][0],
             " and ".join("?" if n is None else f"{n:,}" for n in row["before"]),
         )
-        for row in ordered.slice(0, _EXPOSED).to_pylist()
+        for row in first[0].to_pylist()
     )
     columns = ("who", attack.summary.unit, attack.attribute, "values left by each release")
-    hidden = left.num_rows - len(rows)
+    hidden = number - len(rows)
     notes = (f"{hidden:,} more are exposed so",) if hidden else ()
     words = (
         f"Of {people:,} {attack.summary.unit} one value is left; {alone:,} of them are exposed by "

@@ -73,13 +73,12 @@ from sfumato.adversaries.composition.summary import Summary, SummedFigures
 from sfumato.adversaries.composition.true_groups import TrueGroups
 from sfumato.adversaries.locating.locate import ColumnScales, IndexesOfReleases, Located
 from sfumato.adversaries.locating.locate import locate as find_groups
-from sfumato.adversaries.locating.target_parts import TargetParts
+from sfumato.adversaries.locating.target_parts import TargetParts, unknown_notes
 from sfumato.adversaries.locating.targets import (
     UNKNOWN,
     Targets,
     Truth,
     refuse_published,
-    unknown_notes,
 )
 from sfumato.adversaries.priors import PriorGiven, parse_prior
 from sfumato.errors import InputError, ResourceError, did_you_mean, list_some, name_some

@@ -6,7 +6,7 @@ Whoever asks takes one part of the people after another and adds up.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -20,12 +20,25 @@ from sfumato.adversaries.locating.targets import (
     check_table,
     read_targets,
     targets_of_counts,
-    unknown_notes,
 )
 from sfumato.counts.counts import Counts
 from sfumato.counts.stored import StoredCounts
 from sfumato.numbers import distinct, offsets_of
 from sfumato.table import Table
+
+
+def unknown_notes(columns: Mapping[str, int], everybody: int) -> tuple[str, ...]:
+    """What must be told where columns are not known of so many of all people."""
+    if not columns:
+        return ()
+    of_whom = [
+        f"{name!r} of {'anybody' if n == everybody else f'{n:,} of {everybody:,} people'}"
+        for name, n in columns.items()
+    ]
+    return (
+        f"not known: {', '.join(of_whom)}; whoever it is not known of may be in any group that "
+        "fits the rest",
+    )
 
 
 @dataclass(frozen=True)

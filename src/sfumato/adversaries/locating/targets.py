@@ -119,20 +119,6 @@ class Targets:
         return int(self.people[partly[self.case]].sum())
 
 
-def unknown_notes(columns: Mapping[str, int], everybody: int) -> tuple[str, ...]:
-    """What must be told where columns are not known of so many of all people."""
-    if not columns:
-        return ()
-    of_whom = [
-        f"{name!r} of {'anybody' if n == everybody else f'{n:,} of {everybody:,} people'}"
-        for name, n in columns.items()
-    ]
-    return (
-        f"not known: {', '.join(of_whom)}; whoever it is not known of may be in any group that "
-        "fits the rest",
-    )
-
-
 def _taken(known: Bools | None, cases: Ints) -> Bools | None:
     return None if known is None else known[:, cases]
 

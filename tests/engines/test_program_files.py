@@ -332,6 +332,51 @@ def test_an_option_that_could_do_nothing_is_refused_in_a_line(
     assert not (tmp_path / "policy.toml").exists()
 
 
+def test_dates_of_a_sheet_are_dates_also_where_their_form_is_told_as_it_shows_them(
+    tmp_path: Path,
+) -> None:
+    book, file = openpyxl.Workbook(), tmp_path / "a.xlsx"
+    for cell in ("x", dt.datetime(2023, 12, 31), dt.datetime(2024, 2, 29), "?"):
+        book.active.append([cell])
+    book.save(file)
+    told = {"dates": {"x": "%d.%m.%Y"}, "missing": ["?"]}
+    for options in ({}, told):
+        options = {"missing": ["?"], **options}
+        column = sf.read(file, sf.Schema(["x"]), **options).counts.quasi[0]
+        assert column.values[:2] == (dt.date(2023, 12, 31), dt.date(2024, 2, 29))
+    texts = sheet(
+        tmp_path / "b.xlsx", lambda _, page: rows_of(page, ["x"], ["2023-12-31"], ["04/03/24"])
+    )
+    with pytest.raises(sf.InputError, match="no dates written"):
+        sf.read(texts, sf.Schema(["x"]), **told)
+
+
+def test_a_register_on_another_sheet_is_named_beside_its_file(tmp_path: Path) -> None:
+    book = xlsxwriter.Workbook(tmp_path / "a.xlsx")
+    rows_of(book.add_worksheet("Register"), ["x", "y"], *[["a", "b"]] * 5)
+    rows_of(book.add_worksheet("Answers"), ["x", "y"], *[["a", "b"]] * 3)
+    book.close()
+    policy, kmap = tmp_path / "policy.toml", '[[require]]\nkind = "k-map"\nk = 5\npopulation = '
+    roles = '[read]\nsheet = "Answers"\n[schema]\nquasi = ["x", "y"]\n'
+    policy.write_text(f'{roles}{kmap}{{ file = "a.xlsx", read = {{ sheet = "Register" }} }}\n')
+    made = ("anonymize", tmp_path / "a.xlsx", "--policy", policy, "--out", tmp_path / "out")
+    assert sfumato(*made).returncode == 0
+    (verdict,) = sf.audit(
+        sf.read_release(tmp_path / "out"), sf.Policy.load(tmp_path / "out/private/policy.toml")
+    ).verdicts
+    assert verdict.holds
+    assert verdict.measured == 5
+    for said, why in (
+        ('"a.xlsx"', "2 sheets"),
+        ('{ file = "b.csv", read = { sheet = "c" } }', "b.csv"),
+    ):
+        (tmp_path / "b.csv").write_text("x,y\na,b\n")
+        policy.write_text(f"{roles}{kmap}{said}\n")
+        run = sfumato(*made, "--force")
+        assert run.returncode == 2
+        assert why in run.stderr
+
+
 def test_a_sheet_that_a_policy_or_a_command_names_is_not_passed_over(tmp_path: Path) -> None:
     table = pa.table({"age": ["20", "30"] * 15, "ill": ["flu"] * 20 + ["gout"] * 10})
     file, policy = tmp_path / "people.csv", tmp_path / "policy.toml"

@@ -56,6 +56,7 @@ class CellFindings:
 
 
 Fits = Mapping[tuple[str, object], int]  # of a column: how many cells are written in a way
+_PLAIN_DATE = r"\d{4}-\d{2}-\d{2}( \d{2}:\d{2}:\d{2})?"  # as a workbook's cells are read
 CountRows = Callable[[list[str]], Sequence[int]]  # SQL conditions to how many rows have each
 
 
@@ -198,6 +199,29 @@ def with_marks(cell: str, marks: Sequence[str], kind: pa.DataType) -> str:
         ]
         is_marked = f"({is_marked} OR COALESCE({' OR '.join(equalities)}, FALSE))"
     return f"CASE WHEN {is_marked} THEN NULL ELSE {cell} END"
+
+
+def without_plain_dates(
+    source: Source, stated_forms: StatedForms, fetch: Callable[[str], pa.Table]
+) -> StatedForms:
+    """What was said, but for dates that are plain in a workbook, whatever way it shows them."""
+    named = [name for name in stated_forms.dates if name in source.types]
+    if not named:
+        return stated_forms
+    tests = []
+    for place, name in enumerate(named):
+        no_value = (*stated_forms.marks(name), *stated_forms.codes.get(name, ()))
+        cell = with_marks(source.column(name), no_value, source.types[name])
+        others = f"NOT regexp_full_match({cell}, {literal(_PLAIN_DATE)})"
+        tests.append(f"COUNT(*) FILTER (WHERE {others}) AS c{place}")
+        tests.append(f"COUNT({cell}) AS n{place}")
+    counts = [
+        column[0].as_py()
+        for column in fetch(f"SELECT {', '.join(tests)} FROM {source.name}").columns
+    ]
+    plain = {name for at, name in enumerate(named) if counts[2 * at + 1] and not counts[2 * at]}
+    dates = {name: form for name, form in stated_forms.dates.items() if name not in plain}
+    return replace(stated_forms, dates=dates)
 
 
 def _with_late_samples(

@@ -20,7 +20,7 @@ import duckdb
 import pyarrow as pa
 
 from sfumato.engines.base import DistinctCells, LookedUp, Source, literal, quote
-from sfumato.engines.cell_forms import as_written, is_string
+from sfumato.engines.cell_forms import as_written, is_string, without_plain_dates
 from sfumato.engines.duckdb_failures import translated
 from sfumato.engines.encoding import copy_as_utf8
 from sfumato.engines.files import (
@@ -352,7 +352,10 @@ class DuckDB:
     def _as_written(
         self, source: Source, samples: Mapping[str, Sequence[str]], needed: tuple[str, ...] | None
     ) -> Source:
-        written, cells = as_written(source, samples, needed, self._reading.stated_forms, self.fetch)
+        stated_forms = self._reading.stated_forms
+        if source.form.format == "xlsx" and not stated_forms.exact:
+            stated_forms = without_plain_dates(source, stated_forms, self.fetch)
+        written, cells = as_written(source, samples, needed, stated_forms, self.fetch)
         if not cells:
             return written
         name = self._name(source.label)

@@ -39,6 +39,7 @@ SpecialCodes = Mapping[str, Sequence[str]] | None
 # is in two files; a release.
 OptionSubject = Literal["file", "engine", "facts", "release", "manifest"]
 OF_FORM = ("delimiter", "decimal", "encoding", "dates", "first_year", "missing", "codes")
+OF_ONE_FILE = (*OF_FORM, "sheet", "header")
 OF_TABLES: tuple[OptionSubject, ...] = ("file", "engine", "facts")
 OF_POLICIES: tuple[OptionSubject, ...] = ("file", "engine")
 OF_RELEASES: tuple[OptionSubject, ...] = ("file", "engine", "facts", "release")
@@ -438,8 +439,8 @@ def _check_known(name: str, word: str | None, allowed: Collection[str]) -> None:
 def form_stated(entries: Mapping[str, object]) -> Reading:
     """What the entry of a file of people says of how it is written."""
     for name in entries:
-        if name not in OF_FORM:
-            raise InputError(f"unknown key {name!r} in read; {did_you_mean(name, OF_FORM)}")
+        if name not in OF_ONE_FILE:
+            raise InputError(f"unknown key {name!r} in read; {did_you_mean(name, OF_ONE_FILE)}")
     return Reading(**entries)  # type: ignore[arg-type]  # each is checked there
 
 

@@ -30,6 +30,7 @@ from sfumato.adversaries.locating.people import WEIGHTS
 from sfumato.adversaries.priors import FILE, Outside, Prior, PriorGiven, file_named, plain_prior
 from sfumato.adversaries.realistic.adversary import RealisticAdversary
 from sfumato.adversaries.relative_threat.guesses import Gain
+from sfumato.engines.files import check_sheet
 from sfumato.engines.reading import Reading, form_stated
 from sfumato.engines.textfile import reading_of_another
 from sfumato.errors import InputError, PolicyError, ResourceError, did_you_mean, other_than_file
@@ -184,6 +185,7 @@ def _people(
     wanted = wanted if link.count is None else replace(wanted, count=link.count)
     try:
         own = form_stated(link.read or {})
+        check_sheet(own, (link.file,))
     except InputError as error:
         raise PolicyError(f"{where}: {slot}: {error}") from None
     reading = _reading_of_link(slot, link.file, wanted, schema, table_reading, own)

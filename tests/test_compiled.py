@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 import sys
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba import typeof
 from numba.core import caching
 
+from sfumato.compiled import _type_by_address as by_address_type
 from sfumato.compiled import by_address, inner, kernel
 
 
@@ -107,6 +110,15 @@ def test_numbers_with_their_bytes_the_other_way_round_are_refused() -> None:
     empty = np.zeros(0, np.dtype(np.int64).newbyteorder())
     with pytest.raises(TypeError, match="as this machine stores them"):
         _sum_up(things._replace(line=empty), other)
+
+
+def test_code_kept_for_other_fields_is_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A later version may have the same arrays in another order: kept code reads them by place."""
+    things = _things(7, strided=False)
+    kept = pickle.dumps(typeof(things))
+    assert pickle.loads(kept) == typeof(things)
+    monkeypatch.setattr(Things, "_fields", ("cube", "table", "line", *Things._fields[3:]))
+    assert pickle.loads(kept) != by_address_type(things, None)
 
 
 @pytest.mark.parametrize(

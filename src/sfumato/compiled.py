@@ -109,6 +109,11 @@ class _ByAddress(types.NamedTuple):
         super().__init__(members, kind)
         self.name = f"at {self.name}"
 
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What tells code kept between runs apart: it knows members by their places alone."""
+        return (*super().key, self.fields)
+
 
 def by_address(kind: Kind) -> Kind:
     """Hand named tuples of this kind on by address; to be said before a kernel is called."""

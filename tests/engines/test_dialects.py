@@ -141,6 +141,16 @@ def test_letters_of_an_old_mac_are_not_taken_for_slavic_ones(tmp_path: Path) -> 
     assert encoding_of(file).name == "cp1252"
 
 
+def test_letters_of_a_mac_are_asked_about_however_its_lines_end(tmp_path: Path) -> None:
+    towns = "ort\nKöln\nDüsseldorf\nMünster\nBonn\n" * 9
+    with pytest.raises(sf.InputError, match=r"may be cp1250, mac_roman.*--encoding"):
+        encoding_of(text(tmp_path, towns, "mac_roman"))
+    with pytest.raises(sf.InputError, match=r"may be cp1252, mac_roman.*--encoding"):
+        encoding_of(text(tmp_path, "ime\nŽiga\nŠiška\nUroš\n" * 9, "cp1250"))
+    for content in (towns, "ort;x\n" + "Bonn;don’t\n" * 20):
+        assert encoding_of(text(tmp_path, content, "cp1252")).name == "cp1252"
+
+
 def test_bytes_that_are_no_text_are_told_by_their_line(tmp_path: Path) -> None:
     file = tmp_path / "a.csv"
     file.write_bytes(b"name,ort\nAnna,Bonn\nBerta\x81,Bonn\n")

@@ -249,6 +249,24 @@ def rows_of(page: Any, *rows: list[object], at: int = 0) -> None:
         page.write_row(place, 0, row)
 
 
+def with_margins(book: Any, page: Any) -> None:
+    """A merged title, an empty column at the left and one between, and ids with leading zeros."""
+    page.merge_range("A1:E1", "Clinic at the lake")
+    page.write_row("B3", ["plz", "age", None, "ill"])
+    for place, row in enumerate([["01301", 30, None, "flu"], ["01307", 31, None, "gout"]], start=3):
+        page.write_row(place, 1, row)
+
+
+def test_titles_and_empty_columns_are_no_part_of_a_table(tmp_path: Path) -> None:
+    file = sheet(tmp_path / "people.xlsx", with_margins)
+    schema = sf.Schema(quasi=["plz", "age"], sensitive="ill")
+    with pytest.raises(sf.InputError, match=r"merged cells \(A1:E1\).*names the columns: --header"):
+        sf.read(file, schema)
+    table = sf.read(file, schema, header=3)
+    assert [domain.values for domain in table.counts.quasi] == [("01301", "01307"), (30, 31)]
+    assert not table.source.notes  # codes stored as text are no numbers
+
+
 def merged(book: Any, page: Any) -> None:
     rows_of(page, ["age", "ill"], [30, "flu"], [31, "gout"])
     page.merge_range("A4:A5", 40)
@@ -287,7 +305,7 @@ def uncomputed(path: Path) -> Path:
         (without_a_name, "row 1 names no column B"),
         (below_a_title, "row 1 names no column B"),
         (named_twice, "column 3 has the name of another before it"),
-        (lambda book, page: None, "0 sheets with cells"),
+        (lambda book, page: None, "is empty: expected a row"),
     ],
 )
 def test_sheets_that_are_no_table_are_refused_in_a_line(

@@ -50,6 +50,9 @@ _ODD_WORDS = 0.02  # share of words beyond which letters are wrong
 
 _ONE_BYTE = ("iso8859", "cp125", "mac")  # encodings in which a byte is a letter, Latin ones first
 _NO_CHANCE = 3  # so many letters do not stand as UTF-8 would have them by chance
+# Letters of a Mac that are others on Windows, where hardly any text has these alone: nearly all
+# that it has beyond English ones begin after them.
+_OTHER_THAN_MAC, _FIRST_LETTER = b"\x8a\x8c\x8d\x8e\x8f\x9a\x9c\x9d\x9e\x9f", 0xC0
 _FOLLOWING, _BEYOND_ASCII = bytes(range(0x80, 0xC0)), bytes(range(0x80, 0x100))
 
 
@@ -130,8 +133,10 @@ def _detected(path: Path, *_stamp: int) -> TextEncoding:
         return TextEncoding(wide)
     if _is_utf8(path):
         return TextEncoding("utf-8")
+    evidence = _evidence(path)
     old_mac = b"\r" in begin and b"\n" not in begin  # no other program ends lines so
-    return TextEncoding(_guess(shown_name(path), _evidence(path), old_mac=old_mac))
+    mac_letters = bool({*_OTHER_THAN_MAC} & {*evidence}) and max(evidence) < _FIRST_LETTER
+    return TextEncoding(_guess(shown_name(path), evidence, old_mac=old_mac, or_mac=mac_letters))
 
 
 def _wide(begin: bytes) -> str | None:
@@ -193,8 +198,12 @@ def _evidence(path: Path) -> bytes:
     return b"\n".join(lines)
 
 
-def _guess(label: str, evidence: bytes, *, old_mac: bool) -> str:
-    """The encoding whose letters make sense, if no other makes as much of other letters."""
+def _guess(label: str, evidence: bytes, *, old_mac: bool, or_mac: bool) -> str:
+    """The encoding whose letters make sense, if no other makes as much of other letters.
+
+    `old_mac`: Mac Roman is as likely as any; `or_mac`: it is no guess, but asked about if it makes
+    words.
+    """
     from charset_normalizer import from_bytes
 
     longer = (evidence + b"\n") * (_ENOUGH // max(len(evidence), 1) + 1)
@@ -216,6 +225,10 @@ def _guess(label: str, evidence: bytes, *, old_mac: bool) -> str:
                 likeliest = next((name for name in tried if name in possible), match.encoding)
                 names.setdefault(str(match), likeliest)
         names = dict(sorted(names.items(), key=lambda entry: tried.index(entry[1])))
+        if names and or_mac and "mac_roman" not in names.values():
+            mac_text = evidence.decode("mac_roman")
+            if _odd_words(mac_text) <= _ODD_WORDS:
+                names[mac_text] = "mac_roman"
         if len(names) == 1:
             return next(iter(names.values()))
         if names:

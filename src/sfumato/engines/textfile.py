@@ -95,7 +95,10 @@ def inspect_text(path: Path, delimiter: str | None = None, encoding: str | None 
         )
     blank = [at for at, name in enumerate(header, start=1) if not name.strip()]
     if blank:
-        raise InputError(f"{label}: column {list_some(blank)} of the header has no name")
+        raise InputError(
+            f"{label}: column {list_some(blank)} of the header has no name; give it one, or delete "
+            "the column: a line that ends with the delimiter has one more"
+        )
     broken = [at for at, name in enumerate(header, start=1) if set(name) & {"\n", "\r"}]
     if broken:
         raise InputError(

@@ -49,10 +49,13 @@ def read_workbook(path: Path, sheet: str | None, header: int | None) -> WholeFil
     name = _chosen(label, book, sheet)
     page = book[name]
     where = label if len(book.sheetnames) == 1 else f"{label}, sheet {name!r}"
-    if page.merged_cells.ranges:
+    merged = [area for area in page.merged_cells.ranges if area.max_row >= (header or 1)]
+    if merged:
+        title = header is None and all(area.min_row == 1 for area in merged)
+        above = "" if not title else ", or say which row below them names the columns: --header"
         raise InputError(
-            f"{where} has merged cells ({list_some(map(str, page.merged_cells.ranges), 3)}), of "
-            "which nobody can say whose they are; split them and fill each cell"
+            f"{where} has merged cells ({list_some(map(str, merged), 3)}), of which nobody can say "
+            f"whose they are; split them and fill each cell{above}"
         )
     if formulas:
         _check_computed(where, page, computed[name])
@@ -68,6 +71,8 @@ def _chosen(label: str, book: Any, sheet: str | None) -> str:
             raise InputError(f"{label} has no sheet {sheet!r}; {did_you_mean(sheet, pages)}")
         return sheet
     filled = [page.title for page in book.worksheets if page.max_row > 1 or page.max_column > 1]
+    if not filled:
+        raise InputError(f"{label} is empty: expected a row that names the columns, and rows")
     if len(filled) != 1:
         raise InputError(
             f"{label} has {len(filled)} sheets with cells ({name_some(filled)}); say which one is "
@@ -102,6 +107,10 @@ def _table(where: str, rows: list[list[Any]], header: int, sheet: str) -> WholeF
             f"{where}: row {header} is empty, and should name the columns; say which row does: "
             "--header, or header under [read]"
         )
+    # A table may begin further right, and a narrow column without a cell is a margin.
+    ruled = rows[header - 1 :]
+    kept = [place for place, column in enumerate(zip(*ruled, strict=True)) if not is_blank(column)]
+    rows = [[row[place] for place in kept] for row in rows]
     names = rows[header - 1]
     width = max(place for place, cell in enumerate(names, start=1) if cell.value not in (None, ""))
     above = [row for row in rows[: header - 1] if not any(is_blank([c]) for c in row[:width])]
@@ -148,8 +157,9 @@ def _table(where: str, rows: list[list[Any]], header: int, sheet: str) -> WholeF
 
 def _column_notes(title: str, cells: list[Any]) -> list[str]:
     notes = []
-    texts = sum(isinstance(cell.value, str) and _is_number(cell.value) for cell in cells)
-    if texts:
+    written = [cell.value for cell in cells if isinstance(cell.value, str)]
+    texts = sum(map(_is_number, written))
+    if texts and not any(map(_LEADING_ZERO.match, written)):
         notes.append(
             f"column {title!r}: {texts:,} numbers are stored as text, and read as the others of "
             "the column are"
@@ -159,6 +169,10 @@ def _column_notes(title: str, cells: list[Any]) -> list[str]:
         kinds = ", ".join(sorted(set(errors)))
         notes.append(f"column {title!r}: {len(errors):,} cells with {kinds} are read as missing")
     return notes
+
+
+# A column with one is of codes, and all of it is text.
+_LEADING_ZERO = re.compile(r"[+-]?0\d+$")
 
 
 def _is_number(text: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import duckdb
 import pytest
 
 import sfumato as sf
+from sfumato.counts.leaves import leaves_as_values
 from sfumato.engines.base import literal
 from sfumato.engines.notations import (
     DateForm,
@@ -19,6 +21,7 @@ from sfumato.engines.notations import (
     plain_number,
 )
 from sfumato.errors import InputError, SchemaError
+from sfumato.schema.domain import Domain
 
 DATES = [
     "31.12.2023", "1.2.2023", "01.02.2023", "30.02.2023", "31.12.23", "12/31/2023", "2023-12-31",
@@ -138,3 +141,36 @@ def test_a_mix_and_a_gap_are_refused(
 def test_two_texts_of_a_value_have_the_same_labels(tmp_path: Path) -> None:
     with pytest.raises(SchemaError, match=r"value '1.5' stands there twice, as '1,50' too"):
         table_of(tmp_path, ["1,5", "1,50"], {"1,5": ["low"], "1,50": ["high"]})
+
+
+@pytest.mark.parametrize(
+    ("cells", "leaves"),
+    [
+        (["1,5", "2,5", "1.234,50"], ["1,5", "2,5", "1.234,50"]),
+        (["1,5", "2,5", "1.234,50"], ["1.5", "2.5", "1234.5", "unknown"]),
+        (GERMAN, GERMAN),
+    ],
+)
+def test_values_are_as_far_apart_as_their_taxonomy_says_however_it_writes_them(
+    cells: list[str], leaves: list[str], tmp_path: Path
+) -> None:
+    recipe = sf.taxonomy({leaf: ["low" if leaf != leaves[2] else "high"] for leaf in leaves})
+    file = tmp_path / "data.csv"
+    rows = [("q", "y"), ("a", cells[0]), ("a", cells[1]), ("b", cells[1]), ("b", cells[2])]
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, delimiter=";").writerows(rows)
+    schema = sf.Schema(quasi=["q"], sensitive="y", hierarchies={"y": recipe})
+    release = sf.generalize(sf.read(file, schema), {"q": 0})
+    # Of each group a quarter is moved, from a low value to the high one.
+    measured = sf.TCloseness(0.3, distance=recipe).measure(release.groups_for("y"))
+    assert measured.per_group.tolist() == [0.25, 0.25]
+
+
+def test_a_distance_that_could_be_two_is_refused() -> None:
+    leaves = ["03/04/2023", "04/03/2023"]
+    domain = Domain("y", "date", (dt.date(2023, 3, 4), dt.date(2023, 4, 3)))
+    paths = {leaves[0]: ["low"], leaves[1]: ["high"]}
+    with pytest.raises(SchemaError, match="'y': its values can be read in 2 ways; write them"):
+        leaves_as_values(sf.taxonomy(paths), domain)
+    alike = leaves_as_values(sf.taxonomy({leaf: ["low"] for leaf in leaves}), domain)
+    assert alike.paths == {"2023-03-04": ("low",), "2023-04-03": ("low",)}

@@ -12,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from sfumato.engines.base import Source
 from sfumato.engines.cell_forms import is_string
@@ -34,6 +35,7 @@ from sfumato.schema.roles import Schema
 
 _MOST_DIGITS = 15  # of numbers that are told apart as quantities
 _LEADING_ZERO = re.compile(r"[+-]?0\d")
+_ANY_DIGIT = re.compile(r"\d")
 
 
 @dataclass(frozen=True)
@@ -153,6 +155,41 @@ def leaves_as_published(schema: Schema, source: Source) -> Schema:
         return _Notation(decimal=signs[0] if len(signs) == 1 else own)
 
     return _with_leaves(schema, notation, stated_forms)
+
+
+def leaves_as_values(recipe: Taxonomy, domain: Domain) -> Taxonomy:
+    """A taxonomy of a column's values, in the one notation in which it has them all.
+
+    Nothing else may be known: a criterion's own was given without a file.
+    """
+    paths = tuple(recipe.paths.items())
+    values = domain.labels[: domain.placed]
+    if domain.kind not in _SCALES or all(value in recipe.paths for value in values):
+        return recipe
+    return Taxonomy(dict(_paths_of_values(paths, domain.name, domain.kind, values)), recipe.source)
+
+
+_Paths = tuple[tuple[str, tuple[str, ...]], ...]
+
+
+@lru_cache(maxsize=8)  # a search asks of every release that it tries
+def _paths_of_values(paths: _Paths, name: str, kind: str, values: tuple[str, ...]) -> _Paths:
+    as_scale = [leaf for leaf, _ in paths if _ANY_DIGIT.search(leaf)]
+    notations = [_Notation(decimal=decimal) for decimal in (".", ",")]
+    if kind == "date":
+        notations = [_Notation(form) for form in date_forms(as_scale)]
+    readings: set[_Paths] = set()
+    for notation in notations:
+        texts = {leaf: text for leaf in as_scale if (text := notation.read(leaf)) is not None}
+        if {*texts.values()}.issuperset(values):
+            whole = Taxonomy(dict(paths)).of_texts(name, texts, ())
+            readings.add(tuple(sorted(whole.paths.items())))
+    if len(readings) > 1:
+        raise SchemaError(
+            f"hierarchy of column {name!r}: its values can be read in {len(readings)} ways; write "
+            "them plainly (2024-05-31, 1234.5)"
+        )
+    return readings.pop() if readings else paths
 
 
 def _date_form(

@@ -30,6 +30,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from sfumato.adversaries.random_worlds import NAME as RANDOM_WORLDS
+from sfumato.counts.leaves import leaves_as_values
 from sfumato.criteria.base import GroupCriterion, Measure, parameter, summarize
 from sfumato.criteria.count_rules import CountRule, RuleKind, each_value, flows, near
 from sfumato.criteria.exact import decide, sign
@@ -41,6 +42,7 @@ from sfumato.release.groups import Groups
 from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.hierarchy import Hierarchy
+from sfumato.schema.recipes import Taxonomy
 from sfumato.table import Table
 
 _UNSURE = 1e-9  # below the bound, where what is rounded must stay
@@ -222,6 +224,8 @@ def _steps(groups: Groups, hierarchy: Hierarchy) -> list[Codes]:
     the height, and a root told twice would shrink them all.
     """
     domain = groups.domain or Domain(groups.attribute or "sensitive", "categorical", groups.values)
+    if isinstance(hierarchy, Taxonomy):
+        hierarchy = leaves_as_values(hierarchy, domain)
     levels = [level.codes for level in hierarchy.bind(domain).levels[:-1]]
     return [codes for codes in levels if (codes != codes[0]).any()]
 

@@ -103,6 +103,26 @@ def test_people_of_whom_not_everything_is_known(columns: list[str]) -> None:
     assert_alike(ours, theirs)
 
 
+def test_what_cannot_be_told_of_some_is_not_told_of_the_others() -> None:
+    """How often the nearest group is the right one, where a column is unknown of somebody."""
+    people = rows(total=300)
+    ages, sexes = people["age"].to_pylist(), people["sex"].to_pylist()
+    marked = ["unknown" if age < 24 else sex for age, sex in zip(ages, sexes, strict=True)]
+    by_age, by_sex = (replace(SCHEMA, quasi=[name], hierarchies={}) for name in ("age", "sex"))
+    policy = sf.Policy([sf.KAnonymity(3)], anonymizer=sf.Microaggregation(3))
+    near = sf.anonymize(sf.read(people, by_age, threads=1), policy, seed=1)
+    shown = sf.generalize(sf.read(people, by_sex, threads=1), (0,))
+    place = people.schema.get_field_index("sex")
+    table = sf.read(people.set_column(place, "sex", pa.array(marked)), SCHEMA, threads=1)
+    ours, theirs = (
+        sf.intersection_attack([near, shown], targets, sensitive="ill")
+        for targets in (beyond(table, 20), table)
+    )
+    assert 0 < theirs.summary.partly_known < 300
+    assert theirs.summary.correctly_located == (None, None)
+    assert_alike(ours, theirs)
+
+
 def test_people_are_told_apart_by_more_than_the_releases_show() -> None:
     """Those of equal columns come in several parts."""
     table = everybody()

@@ -124,7 +124,11 @@ class IntersectionAttack(Displayed):
         return table_of(self._whole, self.labels)
 
     def targets_by_part(self) -> Iterator[pa.Table]:
-        """Private: the same, as many at a time as fit in memory; at least one table."""
+        """Private: the same, as many at a time as fit in memory; at least one table.
+
+        A combination has a row in each of several parts where the Table tells its people apart by
+        columns that no release shows.
+        """
         if self._whole is not None:
             yield self.targets
             return

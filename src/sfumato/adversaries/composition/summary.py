@@ -237,9 +237,12 @@ class SummedFigures:
 
 
 def _added(first: Any, second: Any) -> Any:
-    """The sum of figures: of arrays of sizes from 0 upwards, the longer one's."""
+    """The sum of figures: of arrays of sizes from 0 upwards, the longer one's.
+
+    What cannot be told of some people is not told of all.
+    """
     if first is None or second is None:
-        return first if second is None else second
+        return None
     if isinstance(first, tuple):
         return tuple(_added(*pair) for pair in zip(first, second, strict=True))
     if isinstance(first, np.ndarray):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -203,34 +204,47 @@ def test_files_are_private_and_replaced_only_by_force(system, tmp_path) -> None:
     assert names(tmp_path) == ["late", "link", "page.html", "plain", "public.html"]
 
 
+# A run that ends without any clearing up, in a process of its own: one forked from this, where
+# libraries have threads, may die of what they left half-way.
+KILLED = """
+import os
+import sys
+from pathlib import Path
+
+from sfumato import files
+
+target, killed_after = Path(sys.argv[1]), sys.argv[2]
+rename = Path.rename
+
+
+class Killed(files._Room):
+    def place(self, check):
+        if killed_after == "writing":
+            os._exit(0)
+        super().place(check)
+        os._exit(0)
+
+
+def first_rename(old, new):
+    rename(old, new)
+    os._exit(0)
+
+
+files._Room = Killed
+if killed_after == "first of two renames":
+    files._renameat2 = lambda: None
+    Path.rename = first_rename
+with files.new_folder(target, force=True) as new:
+    for folder, file in (("public", "data.csv"), ("private", "run.json")):
+        (new / folder).mkdir()
+        (new / folder / file).write_text("killed")
+sys.exit(1)
+"""
+
+
 def leave(target: Path, killed_after: str) -> None:
-    """What a run leaves that is killed there: a fork that ends without any clearing up."""
-    child = os.fork()
-    if not child:
-        try:
-            made = files._Room
-
-            class Killed(made):
-                def place(self, check) -> None:
-                    if killed_after == "writing":
-                        os._exit(0)
-                    super().place(check)
-                    os._exit(0)
-
-            rename = Path.rename
-
-            def first_rename(one: Path, to: Path) -> None:
-                rename(one, to)
-                os._exit(0)
-
-            files._Room = Killed  # type: ignore[misc]
-            if killed_after == "first of two renames":
-                files._renameat2 = lambda: None  # type: ignore[assignment]
-                Path.rename = first_rename  # type: ignore[method-assign, assignment]
-            fill(target, "killed", force=True)
-        finally:
-            os._exit(1)
-    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    """What a run leaves that is killed there."""
+    subprocess.run([sys.executable, "-c", KILLED, str(target), killed_after], check=True)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.counts import row_numbers
@@ -131,7 +134,8 @@ def test_spark_finds_codes_by_hash_and_none_for_other_values(spark: Any) -> None
     source = engine.register(rows)
     values = {"text": pa.array([None, "b", "a"]), "day": pa.array([3, 4], pa.date32())}
     values["many"] = pa.array(many)
-    assert [engine.looks_up(cells) for cells in values.values()] == [True, True, False]
+    told = [engine.looks_up([cells.type], len(cells)) for cells in values.values()]
+    assert told == [True, True, False]
     digits = [
         row_numbers.Digit(source.column(name), cells, np.arange(len(cells)), len(cells))
         for name, cells in values.items()
@@ -143,6 +147,75 @@ def test_spark_finds_codes_by_hash_and_none_for_other_values(spark: Any) -> None
     whole = [(2 * 2 + 0) * size + 0, (1 * 2 + 1) * size + MOST, (0 * 2 + 1) * size + 7]
     assert sorted(found, key=str) == sorted([*whole, None, None, None], key=str)
     assert len(brought) == 1
+
+
+def test_spark_does_not_take_a_missing_cell_for_its_neighbour(spark: Any) -> None:
+    """A missing cell leaves a hash as it is: (missing, x) is listed, and (x, missing) is not."""
+    engine = Spark(Reading(), session=spark)
+    rows = pa.table({"a": ["u", None, "x", None, "u"], "b": ["x", "x", None, None, None]})
+    source = engine.register(rows)
+    digits = [
+        row_numbers.Digit(source.column("a"), pa.array(["u", None]), np.arange(2), 2),
+        row_numbers.Digit(source.column("b"), pa.array(["x"]), np.arange(1), 1),
+    ]
+    joins, number = row_numbers.join_numbers(engine, source.name, digits, [])
+    assert joins.count("xxhash64") == 1
+    found = engine.fetch(select([named(number, "v")], joins)).column(0).to_pylist()
+    assert sorted(found, key=str) == [0, 1, None, None, None]
+
+
+def test_spark_tells_missing_cells_side_by_side_apart(spark: Any) -> None:
+    engine = Spark(Reading(), session=spark)
+    cells = ["x", None, 1, None]
+    rows = pa.table(
+        {"a": ["x", None, "x", None], "b": ["x", "x", None, None], "c": pa.array([1, 1, None, 1])}
+    )
+    source = engine.register(rows)
+    values = [pa.array(cells[:2]), pa.array(cells[:2]), pa.array(cells[2:], pa.int64())]
+    sizes = row_numbers.digit_sizes(map(len, values))
+    digits = [
+        row_numbers.Digit(source.column(name), raw, np.arange(2), size)
+        for name, raw, size in zip("abc", values, sizes, strict=True)
+    ]
+    joins, number = row_numbers.join_numbers(engine, source.name, digits, [])
+    assert joins.count("xxhash64") == 1
+    found = engine.fetch(select([named(number, "v")], joins)).column(0).to_pylist()
+    assert found == [0b000, 0b100, 0b011, 0b110]
+
+
+@given(st.lists(st.integers(1, 300), min_size=1, max_size=12), st.data())
+def test_a_number_is_taken_apart_into_the_digits_it_was_made_of(
+    lengths: list[int], data: st.DataObject
+) -> None:
+    assume(prod(lengths) < 1 << row_numbers.NUMBER_BITS)
+    sizes = row_numbers.digit_sizes(lengths)
+    assert all(size >= length for size, length in zip(sizes, lengths, strict=True))
+    assert prod(sizes) < 1 << row_numbers.NUMBER_BITS
+    expected = [data.draw(st.integers(0, length - 1)) for length in lengths]
+    number = 0
+    for digit, size in zip(expected, sizes, strict=True):
+        number = number * size + digit
+    each = [np.arange(length, dtype=np.int32) for length in lengths]
+    found = row_numbers.taken_apart(np.array([number]), each, sizes)
+    assert found[:, 0].tolist() == expected
+
+
+def test_spark_runs_no_job_for_the_first_rows_of_a_parquet_file(spark: Any, tmp_path: Path) -> None:
+    """They are those of the file; of types that Spark may take otherwise, Spark tells them."""
+    table = random_table(5).select(["text", "whole", "flag", "day", "price"])
+    table = table.append_column("a.b", table.column("text"))
+    pq.write_table(table, tmp_path / "people.parquet", row_group_size=7)
+    engine = Spark(Reading(), session=spark)
+    source = engine.register(tmp_path / "people.parquet")
+    for names, jobs in ((["whole", "text", "flag", "day"], 0), (["a.b"], 0), (["price"], 1)):
+        before = jobs_run(spark)
+        found = engine.first_rows(source, names, 20)
+        assert found.schema.names == [f"k{at}" for at in range(len(names))]
+        assert len(found) == 20
+        assert found.schema.types == [source.types[name] for name in names]
+        assert jobs_run(spark) - before == jobs
+        for name, column in zip(names, found.columns, strict=True):
+            assert set(column.to_pylist()) <= set(table.column(name).to_pylist())
 
 
 def test_spark_finds_the_same_people_where_two_numbers_are_one(

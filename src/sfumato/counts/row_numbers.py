@@ -14,12 +14,13 @@ Stands apart: how rows become numbers; `scan` chooses between this and other way
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from math import prod
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -27,7 +28,15 @@ from sfumato.counts.columns import Coding, KeyColumn, has_lists, key_of, keys
 from sfumato.counts.counts import Attribute, Counts, TableCounts, begin_runs, rank_rows
 from sfumato.counts.stored import SMALL, StoredCounts, bytes_for
 from sfumato.counts.value_sets import is_list_type
-from sfumato.engines.base import DistinctCells, Engine, Source, fresh, named, row_blocks, select
+from sfumato.engines.base import (
+    CellCombinations,
+    Engine,
+    Source,
+    fresh,
+    named,
+    row_blocks,
+    select,
+)
 from sfumato.numbers import Codes, Ints
 from sfumato.schema.roles import Schema
 
@@ -41,9 +50,15 @@ _SHARED = 1 << 13  # combinations of values that columns may share a table of co
 
 
 @dataclass(frozen=True)
-class Digit(DistinctCells):
-    """A column's place in the number of a row; codes are its digits, all below `size`."""
+class Digit:
+    """A column's place in the number of a row: its cells (an SQL expression) and their digits.
 
+    Digits are all below `size`.
+    """
+
+    key: str
+    values: pa.Array
+    codes: npt.NDArray[np.integer]
     size: int
 
     def equal(self, value: str) -> str:
@@ -78,6 +93,13 @@ def values_of(engine: Engine, relation: str, listed: Sequence[str]) -> list[pa.A
     ]
 
 
+def digit_sizes(lengths: Iterable[int]) -> list[int]:
+    """The size of each digit of a number: powers of two where they fit, for bits are cheap."""
+    sizes = list(lengths)
+    rounded = [1 << (size - 1).bit_length() for size in sizes]
+    return rounded if prod(rounded) < 1 << NUMBER_BITS else sizes
+
+
 def join_numbers(
     engine: Engine, relation: str, digits: Sequence[Digit], brought: list[str]
 ) -> tuple[str, str]:
@@ -85,50 +107,90 @@ def join_numbers(
 
     A row with a cell of no code does not come, or its number is NULL.
     """
-    if any(engine.looks_up(digit.values) for digit in digits):
+    if any(_looked_up(engine, [digit]) for digit in digits):
         numbered = _look_up(engine, relation, digits, brought)
         if numbered is not None:
             return numbered
-    number = "CAST(0 AS BIGINT)"
+    parts = []
     for together in _shared(digits):
         relation, code = join_table(engine, relation, together, brought)
-        number = f"({number}) * {prod(digit.size for digit in together)} + {code}"
-    return relation, number
+        parts.append((code, prod(digit.size for digit in together)))
+    return relation, _number(parts)
+
+
+def _number(parts: Sequence[tuple[str, int]]) -> str:
+    """SQL of one number of several codes, each below a size."""
+    number = "CAST(0 AS BIGINT)"
+    if any(size & (size - 1) for _, size in parts):
+        for code, size in parts:
+            number = f"({number}) * {size} + {code}"
+        return number
+    for code, size in parts:
+        number = f"(({number}) << {size.bit_length() - 1}) | {code}"
+    return number
 
 
 def _look_up(
     engine: Engine, relation: str, digits: Sequence[Digit], brought: list[str]
 ) -> tuple[str, str] | None:
     """The same, where the engine looks up codes; tables are joined for the others."""
-    listed, carried, codes = [], [], {}
-    for at, digit in enumerate(digits):
-        if engine.looks_up(digit.values):
-            listed.append(digit)
+    listed: list[CellCombinations] = []
+    carried, parts = [], []
+    for together in _neighbours(digits, lambda together: _looked_up(engine, together)):
+        size = prod(digit.size for digit in together)
+        if _looked_up(engine, together):
+            parts.append(("", size))
+            listed.append(_combinations(together))
             continue
-        relation, code = join_table(engine, relation, [digit], brought)
-        codes[digit.key] = f"sfumato_joined{at}"
-        carried.append(named(code, codes[digit.key]))
+        relation, code = join_table(engine, relation, together, brought)
+        parts.append((f"sfumato_joined{len(parts)}", size))
+        carried.append(named(f"CAST({code} AS BIGINT)", parts[-1][0]))
     looked_up = engine.look_up(relation, listed, carried)
     if looked_up is None:
         return None
-    codes |= {digit.key: code for digit, code in zip(listed, looked_up.codes, strict=True)}
-    number = "CAST(0 AS BIGINT)"
-    for digit in digits:
-        number = f"({number}) * {digit.size} + {codes[digit.key]}"
+    codes = iter(looked_up.codes)
+    number = _number([(code or next(codes), size) for code, size in parts])
     return looked_up.relation, f"CASE WHEN {looked_up.known} THEN {number} END"
 
 
+def _looked_up(engine: Engine, together: Sequence[Digit]) -> bool:
+    combinations = prod(len(digit.values) for digit in together)
+    return engine.looks_up([digit.values.type for digit in together], combinations)
+
+
 def _shared(digits: Sequence[Digit]) -> Iterator[list[Digit]]:
-    """Neighbours, so that the number is the same as that of columns each for itself."""
+    """Neighbours that share a table of codes."""
+
+    def fit(together: Sequence[Digit]) -> bool:
+        return prod(len(digit.values) for digit in together) <= _SHARED
+
+    return _neighbours(digits, fit)
+
+
+def _neighbours(
+    digits: Sequence[Digit], fit: Callable[[Sequence[Digit]], bool]
+) -> Iterator[list[Digit]]:
+    """Neighbours that fit together, so that the number is that of columns each for itself."""
     together: list[Digit] = []
     for digit in digits:
-        combinations = prod(len(shared.values) for shared in together) * len(digit.values)
-        if together and combinations > _SHARED:
+        if together and not fit([*together, digit]):
             yield together
             together = []
         together.append(digit)
     if together:
         yield together
+
+
+def _combinations(together: Sequence[Digit]) -> CellCombinations:
+    """All cells that some columns may have side by side, by the digits of both."""
+    places = np.indices([len(digit.values) for digit in together]).reshape(len(together), -1)
+    codes: Ints = np.zeros(places.shape[1], dtype=np.int64)
+    for digit, place in zip(together, places, strict=True):
+        codes = codes * digit.size + digit.codes[place]
+    values = (
+        digit.values.take(pa.array(place)) for digit, place in zip(together, places, strict=True)
+    )
+    return CellCombinations(tuple(digit.key for digit in together), tuple(values), codes)
 
 
 def join_table(
@@ -137,16 +199,13 @@ def join_table(
     """SQL of the rows with the code of some columns' combination, and where that is."""
     table = fresh("codes")
     brought.append(table)
-    places = np.indices([len(digit.values) for digit in together]).reshape(len(together), -1)
-    codes: Ints = np.zeros(places.shape[1], dtype=np.int64)
+    combinations = _combinations(together)
     # Names that no column of the rows they are joined to will have.
-    coded, equal = {}, []
-    for at, (digit, place) in enumerate(zip(together, places, strict=True)):
-        coded[f"sfumato_value{at}"] = digit.values.take(pa.array(place))
-        codes = codes * digit.size + digit.codes[place]
-        equal.append(digit.equal(f"{table}.sfumato_value{at}"))
+    coded = {f"sfumato_value{at}": values for at, values in enumerate(combinations.values)}
+    equal = [digit.equal(f"{table}.sfumato_value{at}") for at, digit in enumerate(together)]
     kind = pa.int32() if prod(digit.size for digit in together) < 1 << 31 else pa.int64()
-    engine.put(table, pa.table({**coded, "sfumato_code": pa.array(codes).cast(kind)}))
+    codes = pa.array(combinations.codes).cast(kind)
+    engine.put(table, pa.table({**coded, "sfumato_code": codes}))
     return f"{relation} JOIN {table} ON {' AND '.join(equal)}", f"{table}.sfumato_code"
 
 
@@ -167,8 +226,7 @@ def count_sorted(
 ) -> TableCounts | None:
     """The people of rows that are nearly all different; None where they are not."""
     names = keys(schema)
-    listed = [named(source.column(name), f"k{at}") for at, name in enumerate(names)]
-    sample = engine.fetch(f"{select(listed, source.name)} LIMIT {_LOOKED_AT}")
+    sample = engine.first_rows(source, names, _LOOKED_AT)
     first = [by_distinct(column) for column in sample.columns]
     sizes = [len(column.dictionary) for column in first]
     _, different = rank_rows([column.indices.to_numpy() for column in first], sizes)
@@ -192,7 +250,7 @@ def count_sorted(
     del numbers
     if bytes_for(len(n), len(columns)) > engine.memory:
         return _kept(engine, schema, columns, distinct, n)
-    codes = taken_apart(distinct, [column.codes for column in columns])
+    codes = _codes_of(distinct, columns)
     quasi, judged = len(schema.quasi), len(schema.judged)
     counts = Counts(
         quasi=tuple(column.domain for column in columns[:quasi]),
@@ -221,7 +279,7 @@ def _kept(
         labels=columns[judged].domain if schema.protect else None,
     )
     for block in row_blocks(len(distinct)):
-        codes = taken_apart(distinct[block], [column.codes for column in columns])
+        codes = _codes_of(distinct[block], columns)
         cells = {
             name: pa.array(row, pa.int16() if column.size <= SMALL else pa.int32())
             for name, row, column in zip(stored.columns, codes, columns, strict=True)
@@ -257,9 +315,10 @@ def _places(
 ) -> list[Digit]:
     """Of each key column its values, numbered as they stand."""
     listed = (key_of(engine, source, schema, name, source.name) for name in keys(schema))
+    sizes = digit_sizes(map(len, values))
     return [
-        Digit(key, raw, np.arange(len(raw), dtype=np.int32), len(raw))
-        for key, raw in zip(listed, values, strict=True)
+        Digit(key, raw, np.arange(len(raw), dtype=np.int32), size)
+        for key, raw, size in zip(listed, values, sizes, strict=True)
     ]
 
 
@@ -304,15 +363,26 @@ def _with_missed(
     return whole
 
 
-def taken_apart(numbers: Ints, codes_of: list[Codes]) -> Codes:
-    """The code of each column, by the numbers of rows."""
+def _codes_of(numbers: Ints, columns: Sequence[KeyColumn]) -> Codes:
+    """The code of each column, by the numbers of rows that `_row_numbers` made."""
+    codes = [column.codes for column in columns]
+    return taken_apart(numbers, codes, digit_sizes(map(len, codes)))
+
+
+def taken_apart(numbers: Ints, codes_of: list[Codes], sizes: Sequence[int]) -> Codes:
+    """The code of each column, by the numbers of rows and the sizes of their digits."""
     codes = np.empty((len(codes_of), len(numbers)), dtype=np.int32)
 
     def take_apart(start: int) -> None:
         rest = numbers[start : start + _AT_ONCE]
         for place in range(len(codes_of) - 1, -1, -1):
-            higher = rest // len(codes_of[place])
-            digits = rest - higher * len(codes_of[place])
+            size = sizes[place]
+            if size & (size - 1):
+                higher = rest // size
+                digits = rest - higher * size
+            else:
+                higher = rest >> (size.bit_length() - 1)
+                digits = rest & (size - 1)
             codes_of[place].take(digits, out=codes[place, start : start + len(rest)], mode="clip")
             rest = higher
 

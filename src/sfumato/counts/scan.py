@@ -167,7 +167,8 @@ def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Codi
     begins = np.flatnonzero(begin_runs(tuples))
     distinct = [tuples[begins]] if first is None else [column[first] for column in numbers]
     if packed:
-        codes = taken_apart(distinct[0], [np.arange(size, dtype=np.int32) for size in sizes])
+        digits_as_codes = [np.arange(size, dtype=np.int32) for size in sizes]
+        codes = taken_apart(distinct[0], digits_as_codes, sizes)
     else:
         codes = np.array(distinct, dtype=np.int32)
     quasi, judged, protect = len(schema.quasi), len(schema.judged), None

@@ -47,6 +47,12 @@ def named(expression: str, name: str) -> str:
     return f"{expression} AS {quote(name)}"
 
 
+def select_first(source: Source, columns: Sequence[str], most: int) -> str:
+    """SQL of some rows of a source: cells called k0, k1, ..."""
+    listed = [named(source.column(name), f"k{at}") for at, name in enumerate(columns)]
+    return f"{select(listed, source.name)} LIMIT {most}"
+
+
 _numbers = itertools.count(1)
 _BLOCK = 1 << 20  # rows that are brought to an engine at once
 _VERY_NEAR = 0.8  # how like another name a misspelt one is, and hardly any value
@@ -169,17 +175,20 @@ def refused(engine: str, reason: str, label: str, sql: str) -> SfumatoError:
 
 
 @dataclass(frozen=True)
-class DistinctCells:
-    """The distinct cells of an SQL expression `key`, and the code of each."""
+class CellCombinations:
+    """What cells of some SQL expressions (`keys`) may stand side by side, and the code of each.
 
-    key: str
-    values: pa.Array
+    The values of every expression are listed in the order of the combinations.
+    """
+
+    keys: tuple[str, ...]
+    values: tuple[pa.Array, ...]
     codes: npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True)
 class LookedUp:
-    """SQL of rows with their codes, right where `known` holds: elsewhere a cell has none."""
+    """SQL of rows with the codes of their cells, right where `known` holds: elsewhere is none."""
 
     relation: str
     codes: list[str]
@@ -216,6 +225,13 @@ class Engine(Protocol):
         """Run a query and bring its (compact) result; `in_order`: rows as they stand in a file."""
         ...
 
+    def first_rows(self, source: Source, columns: Sequence[str], most: int) -> pa.Table:
+        """Cells of some rows of a source, called k0, k1, ...: as many as are quickly at hand.
+
+        What they hold is a guess of what there is, to be confirmed by a query.
+        """
+        ...
+
     def yield_memory(self) -> AbstractContextManager[None]:
         """Within, the engine holds back, so that we may take `memory` bytes ourselves."""
         ...
@@ -243,7 +259,7 @@ class Engine(Protocol):
         ...
 
     def look_up(
-        self, relation: str, cells: Sequence[DistinctCells], carried: Sequence[str] = ()
+        self, relation: str, cells: Sequence[CellCombinations], carried: Sequence[str] = ()
     ) -> LookedUp | None:
         """The codes of cells that it `looks_up`, all at once; None if they must be joined.
 
@@ -251,8 +267,11 @@ class Engine(Protocol):
         """
         ...
 
-    def looks_up(self, values: pa.Array) -> bool:
-        """Whether the code of a cell that is one of these is found faster than by a join."""
+    def looks_up(self, kinds: Sequence[pa.DataType], combinations: int) -> bool:
+        """Whether the code of cells side by side is found faster than by a join.
+
+        They are of these types, and one of so many combinations.
+        """
         ...
 
     def set_of_rows(self, column: str, *, repeated: bool = False) -> str:

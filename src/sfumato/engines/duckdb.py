@@ -19,7 +19,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from sfumato.engines.base import DistinctCells, LookedUp, Source, literal, quote
+from sfumato.engines.base import CellCombinations, LookedUp, Source, literal, quote, select_first
 from sfumato.engines.cell_forms import as_written, is_string, without_plain_dates
 from sfumato.engines.duckdb_failures import translated
 from sfumato.engines.encoding import copy_as_utf8
@@ -101,6 +101,9 @@ class DuckDB:
                 return self._connection.sql(select).to_arrow_table()
         except duckdb.Error as error:
             raise translated(error, self._blamed(select), select) from None
+
+    def first_rows(self, source: Source, columns: Sequence[str], most: int) -> pa.Table:
+        return self.fetch(select_first(source, columns, most))
 
     def _run(self, sql: str) -> None:
         try:
@@ -195,11 +198,11 @@ class DuckDB:
         return f"getvariable({literal(table)})[CAST({code} AS INT) + 1]"
 
     def look_up(
-        self, relation: str, cells: Sequence[DistinctCells], carried: Sequence[str] = ()
+        self, relation: str, cells: Sequence[CellCombinations], carried: Sequence[str] = ()
     ) -> LookedUp | None:
         return None
 
-    def looks_up(self, values: pa.Array) -> bool:
+    def looks_up(self, kinds: Sequence[pa.DataType], combinations: int) -> bool:
         return False  # a join is as fast
 
     def put(self, name: str, table: pa.Table) -> None:

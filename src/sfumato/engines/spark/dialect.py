@@ -97,6 +97,12 @@ def _nearest(name: str, kind: pa.DataType) -> pa.DataType:
     return _WIDER.get(kind, kind)
 
 
+def is_plain(kind: pa.DataType) -> bool:
+    """Whether Spark's cells are those of a file, and equal ones have equal hashes and no others."""
+    same = kinds.is_string(kind) or kinds.is_boolean(kind) or kinds.is_date32(kind)
+    return same or bool(kinds.is_signed_integer(kind))
+
+
 # Rows written by Spark's machines: all of them have arrived, or it is an error.
 
 

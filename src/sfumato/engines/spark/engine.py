@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from sfumato.engines.base import DistinctCells, LookedUp, Source, fresh, named, select
+from sfumato.engines.base import CellCombinations, LookedUp, Source, fresh, select, select_first
 from sfumato.engines.files import Parts, shown_name
 from sfumato.engines.memory import in_bytes, machine_memory
 from sfumato.engines.reading import Reading
-from sfumato.engines.spark.dialect import to_spark, translate, write_parts
-from sfumato.engines.spark.look_up import hash_of, is_listed, look_up, padded
+from sfumato.engines.spark.dialect import is_plain, to_spark, translate, write_parts
+from sfumato.engines.spark.look_up import MOST, hashes_of_values, look_up, padded
 from sfumato.engines.spark.part_files import PartFiles
 from sfumato.engines.spark.session import Unsplit, translated
 from sfumato.engines.spark.sources import Opened, open_source, read_by_duckdb
@@ -74,7 +74,6 @@ class Spark:
         self._files = PartFiles(session, Path(spill) if spill else None)
         self._opened: dict[str, Opened] = {}
         self._marks = itertools.count()
-        self._secret = secrets.randbits(62)
         forget = weakref.finalize(self, _forget, session, self._tables, self._kept)
         forget.atexit = False  # the session ends then, and all of this with it
         weakref.finalize(self, self._files.close)
@@ -148,6 +147,13 @@ class Spark:
         with self._spoken(select):
             return self._frame(select).toArrow()
 
+    def first_rows(self, source: Source, columns: Sequence[str], most: int) -> pa.Table:
+        types = {name: source.types[name] for name in columns}
+        rows = self._opened[source.name].first_rows(types, most)
+        if rows is not None:
+            return rows.rename_columns([f"k{at}" for at in range(len(columns))])
+        return self.fetch(select_first(source, columns, most))
+
     def yield_memory(self) -> contextlib.nullcontext[None]:
         return contextlib.nullcontext()  # Spark's memory is never ours
 
@@ -179,17 +185,16 @@ class Spark:
         return None  # a small table is joined where the rows are, and they are sorted after
 
     def look_up(
-        self, relation: str, cells: Sequence[DistinctCells], carried: Sequence[str] = ()
+        self, relation: str, cells: Sequence[CellCombinations], carried: Sequence[str] = ()
     ) -> LookedUp | None:
         name = fresh("values")
         self.put(name, padded(cells))
-        listed = [named(hash_of(f"v{at}", self._secret), f"h{at}") for at in range(len(cells))]
-        hashes = self.fetch(select(["place", *listed], name))
+        hashes = self.fetch(select(["place", *hashes_of_values(cells)], name))
         self.drop(name)
-        return look_up(relation, cells, carried, hashes, self._secret)
+        return look_up(relation, cells, carried, hashes)
 
-    def looks_up(self, values: pa.Array) -> bool:
-        return is_listed(values)
+    def looks_up(self, kinds: Sequence[pa.DataType], combinations: int) -> bool:
+        return combinations <= MOST and all(map(is_plain, kinds))
 
     def set_of_rows(self, column: str, *, repeated: bool = False) -> str:
         # collect_list leaves NULL out, but a missing value is a value: each goes in a wrapper.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ from sfumato.engines.files import (
 )
 from sfumato.engines.form import FileForm
 from sfumato.engines.reading import Reading
-from sfumato.engines.spark.dialect import literal, to_spark
+from sfumato.engines.spark.dialect import is_plain, literal, to_spark
 from sfumato.engines.spark.session import is_connect, names_held_for_one
 from sfumato.engines.textfile import TextFile, inspect_text
 from sfumato.errors import InputError
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 _QUOTE = literal('"')
 _SPACES = literal(r"^[\x00-\x20]+$")
+_BUFFER = 1 << 20  # bytes of a Parquet file's column that are read at once
 _FIX = "; correct the file, or give Parquet"
 
 
@@ -160,6 +161,26 @@ class Opened:
     form: FileForm = field(default_factory=FileForm)
     notes: tuple[str, ...] = ()
     untyped: bool = False
+    parquet: Path | None = None  # a file of it that is seen here, with all of its columns
+
+    def first_rows(self, types: Mapping[str, pa.DataType], most: int) -> pa.Table | None:
+        """Cells of its first rows as Spark has them, where no job of Spark's is needed for that."""
+        if self.parquet is None or not all(map(is_plain, types.values())):
+            return None
+        batches: list[pa.RecordBatch] = []
+        try:
+            # A row group may be larger than memory: no more of it is read than is looked at.
+            with pq.ParquetFile(self.parquet, buffer_size=_BUFFER, pre_buffer=False) as file:
+                for batch in file.iter_batches(most, columns=list(types)):
+                    batches.append(batch)
+                    if sum(map(len, batches)) >= most:
+                        break
+            rows = pa.Table.from_batches(batches).slice(0, most) if batches else None
+            if rows is None or sorted(rows.schema.names) != sorted(types):
+                return None
+            return rows.select(list(types)).cast(pa.schema(types.items()))
+        except (pa.ArrowException, OSError):
+            return None  # Spark says what there is to say
 
 
 def open_source(
@@ -257,7 +278,7 @@ def _parquet(session: SparkSession, parts: Parts, needed: tuple[str, ...] | None
     opened = _chosen(whole, columns, needed, parts.label)
     opened = replace(opened, form=parquet_form(parts.files[0]), rows=rows)
     if reader is session:
-        return opened
+        return opened if parts.folder is not None else replace(opened, parquet=parts.files[0])
     return replace(opened, frame=_moved(opened.frame, session))
 
 

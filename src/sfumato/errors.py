@@ -74,16 +74,16 @@ def expect(argument: str, value: object, kinds: type | tuple[type, ...], how: st
         raise InputError(f"{argument} = {quoted(value)} is not allowed; it must be {how}")
 
 
-def name_some(values: Iterable[object], most: int = 5) -> str:
-    """The first few values, quoted, and how many more there are."""
-    return list_some((repr(str(value)) for value in values), most)
+def name_some(values: Iterable[object], most: int = 5, of: int | None = None) -> str:
+    """The first few values, quoted, and how many more there are; `of` all of them, if not these."""
+    return list_some((repr(str(value)) for value in values), most, of)
 
 
-def list_some(texts: Iterable[object], most: int = 5) -> str:
+def list_some(texts: Iterable[object], most: int = 5, of: int | None = None) -> str:
     """The first few of some texts or places, and how many more there are."""
     listed = [str(text) for text in texts]
-    text = ", ".join(listed[:most])
-    return f"{text} and {len(listed) - most} more" if len(listed) > most else text
+    text, total = ", ".join(listed[:most]), len(listed) if of is None else of
+    return f"{text} and {total - most} more" if total > most else text
 
 
 def forms_of(values: Iterable[object], most: int = 3) -> str:

@@ -32,7 +32,7 @@ from sfumato.engines.base import Scratch, fresh, named, select
 from sfumato.errors import PolicyError, ResourceError
 from sfumato.numbers import Ints, offsets_of, rows_of
 from sfumato.release.beside import Beside, SeveralGroups
-from sfumato.release.description import StoredBuckets
+from sfumato.release.description import GROUP_ID, BucketIds, StoredBuckets
 from sfumato.release.made import DealtByEngine, Findings, MadeHere
 from sfumato.release.release import Release, standing_notes
 from sfumato.release.summing import group_counts, references
@@ -102,7 +102,7 @@ def deal_by_engine(
     return Release(
         table.schema,
         {attribute.name: groups},
-        StoredBuckets(stored, numbering.ids(kinds.first)),
+        StoredBuckets(stored, BucketIds(GROUP_ID, numbering.ids(kinds.first))),
         disjoint=False,
         label=f"release of {table.source.label}",
         notes=(*standing_notes(table), *_notes(stored)),

@@ -11,7 +11,7 @@ table of encoded rows is ever written.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from math import prod
@@ -81,7 +81,11 @@ def scan(engine: Engine, source: Source, schema: Schema, coding: Coding = domain
         counts = count_sorted(engine, source, schema, coding)
     if counts is not None:
         pass
-    elif by_person or exceeds_memory or (large and _many_tuples(engine, source, schema)):
+    elif (
+        by_person
+        or exceeds_memory
+        or (large and _tuples_about(engine, source, schema) > MANY_TUPLES)
+    ):
         stored = store(engine, source, schema, coding, large=large)
         counts = stored
         if stored.fits:
@@ -89,11 +93,23 @@ def scan(engine: Engine, source: Source, schema: Schema, coding: Coding = domain
             engine.drop(stored.name)
     else:
         counts = _raw(engine, source, schema, coding)
-    if counts.people == 0:
-        raise InputError(f"{source.label} holds 0 rows; there is nobody to protect in it")
+    refuse_nobody(source, counts.people)
     if schema.count is None and not by_person:
         refuse_changed(source, counts.people)
     return counts
+
+
+def refuse_nobody(source: Source, people: int) -> None:
+    if people == 0:
+        raise InputError(f"{source.label} holds 0 rows; there is nobody to protect in it")
+
+
+def may_fit(engine: Engine, source: Source, schema: Schema) -> bool:
+    """Whether a scan is likely to give counts that fit in memory."""
+    columns = len(keys(schema))
+    if bytes_for(source.rows, columns) <= engine.memory:
+        return True
+    return bytes_for(_tuples_about(engine, source, schema), columns) <= engine.memory
 
 
 def _rows_of_people(engine: Engine, source: Source, schema: Schema, coding: Coding) -> Counts:
@@ -236,12 +252,12 @@ def _numbered(people: npt.NDArray[np.integer[Any]]) -> tuple[Ints, int]:
     return number[places], int(number[-1]) + 1
 
 
-def _many_tuples(engine: Engine, source: Source, schema: Schema) -> bool:
+def _tuples_about(engine: Engine, source: Source, schema: Schema) -> int:
     listed = ", ".join(source.column(column) for column in keys(schema))
     estimate = engine.fetch(
         select([named(f"approx_count_distinct(hash({listed}))", "tuples")], source.name)
     )
-    return int(estimate.column(0)[0].as_py()) > MANY_TUPLES
+    return int(estimate.column(0)[0].as_py())
 
 
 def _raw(engine: Engine, source: Source, schema: Schema, coding: Coding) -> Counts:
@@ -318,7 +334,7 @@ def store(
             extra = int(engine.fetch(counted).column(0)[0].as_py())
             summed = [named("CAST(COUNT(*) AS BIGINT)", "n")]
             summed += [named("SUM(w)", "w")] if schema.weight is not None else []
-        group = [f"CAST({where[name]} AS {_width(columns[name])})" for name in called]
+        group = [f"CAST({where[name]} AS {code_type(columns[name])})" for name in called]
         listed = [named(key, called[name]) for name, key in zip(called, group, strict=True)]
         tuples = select([*listed, *summed], joins, group=group)
     name = fresh("tuples")
@@ -352,7 +368,8 @@ def store(
     )
 
 
-def _width(column: KeyColumn) -> str:
+def code_type(column: KeyColumn) -> str:
+    """SQL: the smallest type that holds the codes of a column."""
     return "SMALLINT" if column.size <= SMALL else "INT"
 
 
@@ -379,7 +396,7 @@ def _grouped_by_number(
     for name, (column, _) in cells.items():
         shift -= bits[name]
         code = f"(v >> {shift}) & {(1 << bits[name]) - 1}"
-        listed.append(named(f"CAST({code} AS {_width(column)})", called[name]))
+        listed.append(named(f"CAST({code} AS {code_type(column)})", called[name]))
     sums = ["n", *(["w"] if len(summed) > 1 else [])]
     return f"{select([*listed, *sums], f'({grouped}) AS numbered')} WHERE v IS NOT NULL"
 
@@ -393,12 +410,16 @@ def join_codes(
     *,
     large: bool,
     kept: bool = False,
+    uncoded: Collection[str] = (),
 ) -> tuple[dict[str, KeyColumn], str, dict[str, str]]:
     """The key columns' domains, SQL of the rows with their codes, and where each code is.
 
-    `kept`: the rows have the kept columns too. `brought` gets the names of tables made for this.
+    `kept`: the rows have the kept columns too. `uncoded` columns stand there as they are: their
+    values are too many to come here. `brought` gets the names of tables made for this.
     """
-    joins, cells = _key_cells(engine, source, schema, brought, coding, large=large, kept=kept)
+    joins, cells = _key_cells(
+        engine, source, schema, brought, coding, large=large, kept=kept, uncoded=uncoded
+    )
     columns: dict[str, KeyColumn] = {}
     where: dict[str, str] = {}
     for name, (column, digit) in cells.items():
@@ -416,9 +437,11 @@ def _key_cells(
     *,
     large: bool,
     kept: bool,
+    uncoded: Collection[str] = (),
 ) -> tuple[str, dict[str, tuple[KeyColumn, Digit]]]:
     """The relation that holds the rows; of each key column its domain, and its cells by code."""
-    relation, names = source.name, keys(schema)
+    relation = source.name
+    names = [name for name in keys(schema) if name not in uncoded]
     if source.untyped:  # parse a text file once, not once a column
         relation = fresh("parsed")
         brought.append(relation)

@@ -53,13 +53,14 @@ class Kinds:
     """One group of each kind, and how often the kind occurs.
 
     `counts` are the people of these groups by all but quasi-identifiers, `of` the kind of each;
-    `codes` the quasi-identifiers of each group.
+    `codes` the quasi-identifiers of each group, `key` the least number a group of the kind has.
     """
 
     counts: Counts
     codes: Codes
     of: Ints
     multiplicity: Ints
+    key: pa.ChunkedArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -268,9 +269,12 @@ class StoredCounts(TableCounts):
 
     # -- equal groups told once -------------------------------------------------------------------
 
-    def kinds(self) -> Kinds:
-        """The groups by what they count."""
-        engine, key = self.engine, self.group_key()
+    def kinds(self, key: str = "") -> Kinds:
+        """The groups by what they count.
+
+        `key`: SQL of the number of a tuple's group, by default its quasi-identifiers.
+        """
+        engine, key = self.engine, key or self.group_key()
         joins, summed, brought = self._fingerprint()
         grouped = (
             f"SELECT {key} AS k, CAST(SUM(n) AS BIGINT) AS n, {summed}, COUNT(*) AS m "
@@ -300,10 +304,9 @@ class StoredCounts(TableCounts):
                 ["kind", *self.other_columns, "n", *(["w"] if self.weighted else [])]
             )
             people = engine.fetch(f"SELECT {listed} FROM {joined}")
-            least = ", ".join(f"MIN({q}) AS {q}" for q in self.columns[: len(self.quasi)])
-            examples = engine.fetch(f"SELECT kind, {least} FROM {joined} GROUP BY kind").sort_by(
-                "kind"
-            )
+            least = [named(f"MIN({q})", q) for q in self.columns[: len(self.quasi)]]
+            examples = engine.fetch(select(["kind", *least], joined, group=["kind"]))
+            examples = examples.sort_by("kind")
         finally:
             for table in (name, *brought):
                 engine.drop(table)
@@ -313,6 +316,7 @@ class StoredCounts(TableCounts):
             np.array(codes, dtype=np.int32).reshape(len(codes), examples.num_rows),
             people.column("kind").to_numpy().astype(np.int64),
             kinds_fetched.column("t").to_numpy().astype(np.int64),
+            kinds_fetched.column("k"),
         )
 
     def group_key(self) -> str:

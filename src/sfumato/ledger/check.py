@@ -181,6 +181,8 @@ def _finding(
     if groups.inside is not None:
         return _of_people(groups, earlier, rule, share, name)
     try:
+        if groups.regions is None:
+            new.regions.require_regions()  # says what to do where they are only too many
         return _of_regions(groups, earlier, rule, share, name)
     except (InputError, ResourceError) as error:
         return _unjudged(groups, rule, name, str(error))

@@ -371,24 +371,24 @@ class Buckets(Description):
 class StoredBuckets(Description):
     """Buckets that an engine keeps, of which each here stands for many that count the same.
 
-    They list everybody of a table, `counts`, nobody being suppressed. `ids` are what one bucket of
-    each kind is called.
+    They list everybody of a table, `counts`, nobody being suppressed. `numbered`: what one bucket
+    of each kind is called.
     """
 
     scheme: ClassVar[Scheme] = "bucketized"
 
     counts: StoredCounts
-    ids: Ints
+    numbered: BucketIds
 
     @property
     def columns(self) -> tuple[str, ...]:  # type: ignore[override]
         return tuple(domain.name for domain in self.counts.quasi)
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self.numbered.ids)
 
     def describe(self, group: int) -> dict[str, str]:
-        return {GROUP_ID: str(self.ids[group])}
+        return {self.numbered.column: str(self.numbered.ids[group])}
 
     @property
     def stored_tuples(self) -> StoredCounts:
@@ -402,12 +402,12 @@ class StoredBuckets(Description):
 
     def require_regions(self) -> Regions:
         raise ResourceError(
-            "this needs the exact quasi-identifiers that every bucket lists, and the table is "
-            "larger than memory; raise the memory limit"
+            "this needs the exact quasi-identifiers that every bucket lists, which are larger than "
+            "memory; raise the memory limit"
         )
 
     def take(self, groups: Ints) -> Self:
-        return replace(self, ids=self.ids[groups])
+        return replace(self, numbered=self.numbered.take(groups))
 
     @cached_property
     def _tuples(self) -> Kinds:

@@ -39,7 +39,7 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 _LEADING_ZERO = r"^[+-]?0\d"
 _DATE = r"^\d{4}-\d{2}-\d{2}$"
 _MOMENT = r"^\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?Z?)?$"
-_MOST_CATEGORIES = 100_000
+MOST_CATEGORIES = 100_000
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 _FIRST_DAY, _LAST_DAY = dt.date.min.toordinal() - _EPOCH, dt.date.max.toordinal() - _EPOCH
 
@@ -346,7 +346,7 @@ def _seen_domain(name: str, kind: DomainKind, typed: pa.Array) -> tuple[Domain, 
 def _reading_order(texts: pa.Array) -> pa.Array:
     """Where texts stand in the order of `reading_key`, NULL last; so many that they are no
     categories in their plain order, which is quick."""
-    if len(texts) > _MOST_CATEGORIES:
+    if len(texts) > MOST_CATEGORIES:
         return pc.array_sort_indices(texts)
     lengths = pc.min_max(pc.utf8_length(texts))
     plain = pc.all(pc.ascii_is_decimal(texts)).as_py() and lengths["min"] == lengths["max"]

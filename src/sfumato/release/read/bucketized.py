@@ -9,31 +9,31 @@ they are (Chen, LeFevre, Ramakrishnan, VLDB 2007), and only the first file count
 where a manifest says so, and where the schema declares several values and a group has more or fewer
 than people. Numbers that merely differ declare nothing: a file that lost rows looks the same, and
 people believed to have several values are judged more gently.
+
+A pair larger than memory is told by one bucket of each kind (`bucketized_large.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NoReturn
 
 import numpy as np
 
 from sfumato.counts.counts import Counts
-from sfumato.counts.scan import scan
+from sfumato.counts.scan import may_fit, scan
+from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Engine, Source
-from sfumato.errors import InputError, name_some
+from sfumato.errors import InputError
 from sfumato.numbers import Ints, offsets_of, sums_by
 from sfumato.release.build import count_release
 from sfumato.release.description import BucketIds, Buckets
-from sfumato.release.groups import Groups
 from sfumato.release.made import Placement, ReadFrom
 from sfumato.release.noisy import COUNT
+from sfumato.release.read.bucket_pair import BucketPair, bag_groups, bag_note
 from sfumato.release.read.source import as_published, open_release
 from sfumato.release.release import Release, standing_notes
-from sfumato.release.sparse import summed
 from sfumato.release.summing import spread
-from sfumato.schema.domain import Domain
 from sfumato.schema.roles import Schema
 from sfumato.table import Table
 
@@ -70,13 +70,8 @@ def read_pair(
             f"{buckets.label} has a column {COUNT!r} without a role; if it says how often a "
             f"value occurs, name it as count in the schema, else rename it"
         )
-    why = "reading a bucketized release"
-    tuples = scan(engine, lists, _counted(exact, lists, schema.count)).in_memory(why)
+    exact = _counted(exact, lists, schema.count)
     values_schema = as_published(engine, buckets, _counted(values_schema, buckets, schema.count))
-    counts = scan(engine, buckets, values_schema).in_memory(why)
-    members, group_of = _match(tuples, counts, lists, buckets)
-    people = sums_by(tuples.codes[0], tuples.n, len(members))
-    having = sums_by(group_of, counts.n, len(members))
     published = replace(
         schema,
         identifiers=(),
@@ -85,17 +80,8 @@ def read_pair(
         publish_weight=schema.publish_weight if exact.weight else None,
         protect=None,
     )
-    table = Table(published, counts, {}, buckets, engine)
-    declared = set(schema.lists) >= set(schema.sensitive) or schema.several == "multiset"
-    if bags or (declared and (having != people).any()):
-        release = _of_bags(table, counts, group_of, people, members)
-    else:
-        _check_sizes(tuples.quasi[0], people, having, lists, buckets)
-        release = count_release(Placement.whole_tuples(table, group_of), members)
-    population = None
-    if tuples.weights is not None:
-        weights = np.bincount(tuples.codes[0], weights=tuples.weights, minlength=len(members))
-        population = weights.astype(np.float64)
+    pair = BucketPair(engine, group, published, lists, exact, buckets, values_schema, bags)
+    release = _release_of(pair)
     told_besides = (
         "groups list their people's exact quasi-identifiers; only who has which value is hidden"
     )
@@ -103,77 +89,65 @@ def read_pair(
         release,
         label=f"{lists.label} and {buckets.label}",
         notes=(*release.notes, *notes, told_besides),
-        population=population,
         made=ReadFrom(stray=stray + more),
     )
+
+
+def _release_of(pair: BucketPair) -> Release:
+    """In memory, where both files' counts fit."""
+    engine = pair.engine
+    if may_fit(engine, pair.lists, pair.exact) and may_fit(engine, pair.buckets, pair.values):
+        tuples = scan(engine, pair.lists, pair.exact)
+        counts = scan(engine, pair.buckets, pair.values)
+        if isinstance(tuples, Counts) and isinstance(counts, Counts):
+            return _in_memory(pair, tuples, counts)
+        for stored in (tuples, counts):  # more of them than was thought
+            if isinstance(stored, StoredCounts):
+                engine.drop(stored.name)
+    from sfumato.release.read.bucketized_large import read_by_engine
+
+    return read_by_engine(pair)
+
+
+def _in_memory(pair: BucketPair, tuples: Counts, counts: Counts) -> Release:
+    members, group_of = _match(pair, tuples, counts)
+    people = sums_by(tuples.codes[0], tuples.n, len(members))
+    having = sums_by(group_of, counts.n, len(members))
+    table = Table(pair.published, counts, {}, pair.buckets, pair.engine)
+    if pair.publishes_bags(differ=bool((having != people).any())):
+        release = _of_bags(table, counts, group_of, people, members)
+    else:
+        _check_sizes(pair, tuples.quasi[0].labels, people, having)
+        release = count_release(Placement.whole_tuples(table, group_of), members)
+    if tuples.weights is None:
+        return release
+    weights = np.bincount(tuples.codes[0], weights=tuples.weights, minlength=len(members))
+    return replace(release, population=weights.astype(np.float64))
 
 
 def _of_bags(
     table: Table, counts: Counts, group_of: Ints, people: Ints, members: Buckets
 ) -> Release:
     """The release of groups with so many people each, and the values of all of them together."""
-    names = [attribute.name for attribute in counts.sensitive]
-    if len(names) > 1:
-        raise InputError(
-            f"groups have more or fewer values than people, and a row has a value each of "
-            f"{name_some(names)}; a group's bag of values is read of one sensitive column, so name "
-            "one of them"
-        )
-    (attribute,) = counts.sensitive
-    if attribute.sets is not None and (np.diff(attribute.sets.offsets) != 1).any():
-        raise InputError(
-            f"column {attribute.name!r}: groups have more or fewer rows than people, and rows list "
-            "several values or none, which shows whose stand together; give every person a row, an "
-            "empty one where she has no value, or every value a row of its own"
-        )
-    row, value, n = spread(attribute, counts.values[0], group_of, counts.n)
-    width = len(attribute.domain)
-    groups = Groups.from_sparse(
-        *summed(row, value, n, len(people), width),
-        width,
-        sizes=people,
-        domain=attribute.domain,
-        case=table.schema.several,
-    )
-    if groups.case == "set" and (groups.largest > people).any():
-        raise InputError(
-            f"column {attribute.name!r}: a value occurs more often than its group has people, so "
-            "somebody has it twice; say several = 'multiset' in the schema if that counts"
-        )
-    note = (
-        f"{attribute.name}: groups publish a bag of values ({int(n.sum()):,} of "
-        f"{int(people.sum()):,} people), each person's a {groups.case}; who has several, and which "
-        "together, is hidden"
-    )
+    cells = spread(counts.sensitive[0], counts.values[0], group_of, counts.n)
+    groups = bag_groups(counts.sensitive, cells, people, table.schema.several)
     return Release(
         table.schema,
-        {attribute.name: groups},
+        {str(groups.attribute): groups},
         members,
         disjoint=members.disjoint(),
-        notes=(*standing_notes(table), note),
+        notes=(*standing_notes(table), bag_note(groups)),
     )
 
 
-def _check_sizes(ids: Domain, people: Ints, having: Ints, lists: Source, buckets: Source) -> None:
+def _check_sizes(pair: BucketPair, ids: Sequence[str], people: Ints, having: Ints) -> None:
     """Refuse groups of which somebody is missing from the second file."""
     if (having == 0).any():
-        _refuse_alone([ids.labels[g] for g in np.flatnonzero(having == 0)], ids, lists, buckets)
+        pair.refuse_without_values([ids[g] for g in np.flatnonzero(having == 0).tolist()])
     wrong = np.flatnonzero(people != having)
     if len(wrong):
         first = int(wrong[0])
-        raise InputError(
-            f"{len(wrong)} group(s) differ in size, first {ids.name} = {ids.labels[first]!r}: "
-            f"{people[first]:,} people in {lists.label}, {having[first]:,} in {buckets.label}; "
-            "every person must be in both files; where people may have several values or none, "
-            "declare the column in the schema's lists"
-        )
-
-
-def _refuse_alone(alone: list[str], ids: Domain, here: Source, there: Source) -> NoReturn:
-    raise InputError(
-        f"{len(alone)} group(s) are in {here.label} but not in {there.label}: {name_some(alone)}; "
-        f"both files must have every group of {ids.name!r}"
-    )
+        pair.refuse_sizes(len(wrong), ids[first], int(people[first]), int(having[first]))
 
 
 def _check(schema: Schema, group: str) -> None:
@@ -210,17 +184,15 @@ def _counted(schema: Schema, source: Source, count: str | None) -> Schema:
     return replace(schema, count=count if count in source.types else None)
 
 
-def _match(tuples: Counts, counts: Counts, lists: Source, buckets: Source) -> tuple[Buckets, Ints]:
+def _match(pair: BucketPair, tuples: Counts, counts: Counts) -> tuple[Buckets, Ints]:
     """The members of each group, and the group of each sensitive tuple."""
     ids, bucket_ids = tuples.quasi[0], counts.quasi[0]
-    for domain, source in ((ids, lists), (bucket_ids, buckets)):
+    for domain, source in ((ids, pair.lists), (bucket_ids, pair.buckets)):
         if domain.has_null:
-            raise InputError(
-                f"{source.label} has rows without a group id in {ids.name!r}; give every row one"
-            )
+            pair.refuse_without_id(source)
     alone = [str(value) for value in bucket_ids.values if ids.code(value) is None]
     if alone:
-        _refuse_alone(alone, ids, buckets, lists)
+        pair.refuse_unlisted(alone)
     place = np.array([ids.code(value) for value in bucket_ids.values], dtype=np.int64)
     group_of = place[counts.codes[0]]
     order = np.lexsort(tuples.codes[::-1])

@@ -48,6 +48,10 @@ WORKS = {
         *("ledger", "check", "{ledger}", "{lattice}", "--targets", "{people}"),
         *("--policy", "{few}", "--memory"),
     ),
+    "ledger check of its table": (
+        *("ledger", "check", "{ledger}", "{lattice}", "--table", "{people}"),
+        *("--policy", "{few}", "--memory"),
+    ),
     "compare, two lattices": (
         *("compare", "{people}", "--policy", "{few}", "--sweep", "k=10,50", "--memory"),
     ),

@@ -6,8 +6,7 @@ and a search carries a state through `start` and `split`.
 
 Two closure flags tell searches what they may prune, and are property-tested for every registered
 criterion. `merge_closed`: two groups that hold, merged, hold. `upward_closed`: a group that holds,
-merged with *anything*, holds.
-In doubt a criterion does not hold: only the status "holds" counts as holding.
+merged with *anything*, holds. In doubt a criterion does not hold: only the status "holds" counts.
 
 Two methods of scope "group" are for searches that try changes one by one, and may be left out:
 `count_rules` says the criterion as inequalities of counts, `tightened` is the same with less room.
@@ -73,6 +72,7 @@ class Criterion(ABC):
     of_several: ClassVar[bool] = False  # True: it can judge people who have several values each
     of_rows: ClassVar[bool] = False  # True: of release scope, and defined for several rows
     reads_reference: ClassVar[bool] = False  # True: it refers to everybody's distribution
+    before: ClassVar[Sequence[Release] | None] = None  # earlier ones that it looks people up in
     of_signatures: ClassVar[bool] = False  # True: it judges linked rows by person and by row itself
     joint: ClassVar[Sequence[str]] = ()
     """Sensitive columns that are one attribute together, its values being those that occur; for
@@ -496,5 +496,5 @@ def groups_about(criterion: Criterion, release: Release) -> list[Groups]:
     joint = [joint_groups(release.by_row or release, criterion.joint)] if criterion.joint else []
     about = joint or [release.groups_for(name) for name in names]
     if "members" in criterion.needs and release.by_row is None:
-        about = [with_inside(release, groups) for groups in about]
+        about = [with_inside(release, groups, criterion.before) for groups in about]
     return about

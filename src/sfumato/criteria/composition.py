@@ -179,7 +179,7 @@ class CompositionBound(ReleaseCriterion):
         return ExposureRule.of(self.together)
 
     @cached_property
-    def before(self) -> tuple[Release, ...]:
+    def before(self) -> tuple[Release, ...]:  # type: ignore[override]
         """The earlier releases; randomised ones are bounded by their promise, not by this."""
         assert isinstance(self.earlier, Earlier)
         try:

@@ -86,7 +86,7 @@ def check_release(
     rule = ExposureRule.of(KnownTogether(share, confidence, counting, drop))
     if table is not None:
         own_notes = new.notes
-        new = with_people_of(new, table)
+        new = with_people_of(new, table, earlier)
         notes = list(new.notes[len(own_notes) :])
     else:
         notes = []
@@ -118,7 +118,7 @@ def check_release(
     basis: Basis = "combinations"
     if given is not None:
         basis = "targets" if targets is not None else "population"
-    elif new.by_row is not None or new.inside() is not None:
+    elif new.by_row is not None or with_inside(new, new.groups, earlier).inside is not None:
         basis = "people"
     findings = []
     for name in chosen:
@@ -175,7 +175,7 @@ def _finding(
         raise InputError(_ROWS_GIVEN)
     if people is not None:
         return _of_targets(new, earlier, people, rule, share, name)
-    groups = with_inside(new, new.groups_for(name))
+    groups = with_inside(new, new.groups_for(name), earlier)
     if groups.beside.unlinked is not None:
         return _of_rows(groups, earlier, rule, share, name, new.schema.knows)
     if groups.inside is not None:

@@ -7,6 +7,7 @@ about them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from sfumato.release.description import Regions
     from sfumato.release.groups import Groups
     from sfumato.release.guarantee import Guarantee
+    from sfumato.release.release import Release
     from sfumato.release.unlinked import UnlinkedRows
 
 # People who are in several groups: one whose rows differ in their quasi-identifiers.
@@ -167,6 +169,20 @@ class Inside:
     def together(self, first: Ints) -> Inside:
         """Runs of groups as one group each: those from first[i] up to first[i + 1]."""
         return Inside(self.counts, self.indptr[first], self.tuples, self.n)
+
+
+@dataclass(frozen=True)
+class PeopleAlike:
+    """Who is inside groups, each person for all in her group whom `earlier` releases, too, do not
+    tell apart: of a table larger than memory."""
+
+    inside: Inside
+    earlier: tuple[Release, ...]
+
+    def beside(self, releases: Sequence[Release]) -> Inside | None:
+        """Who is inside, for whoever holds these; None if some were not looked up."""
+        known = {id(release) for release in self.earlier}
+        return self.inside if all(id(release) in known for release in releases) else None
 
 
 @dataclass(frozen=True)

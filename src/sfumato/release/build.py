@@ -110,12 +110,20 @@ def label_of(attribute: Attribute, code: int) -> str:
     return "{" + ", ".join(attribute.domain.labels[member] for member in members) + "}"
 
 
-def with_inside(release: Release, groups: Groups) -> Groups:
+def with_inside(
+    release: Release, groups: Groups, earlier: Sequence[Release] | None = None
+) -> Groups:
     """Groups of a release with who is inside them.
 
-    Where that is not known, regions say where people may be; centroids do not, and are left out.
+    Whoever knows of people but in which groups of `earlier` releases they are is told those who
+    stand for others. Where nothing is known, regions say where people may be; centroids do not, and
+    are left out.
     """
-    known = replace(groups.beside, inside=release.inside())
+    inside, made = release.inside(), release.made
+    some = made.representatives if isinstance(made, ReadFrom) else None
+    if inside is None and some is not None and earlier is not None:
+        inside = some.beside(earlier)
+    known = replace(groups.beside, inside=inside)
     if known.inside is None and release.regions.centroids:
         known = replace(known, regions=None)
     return groups.with_beside(known)

@@ -23,7 +23,7 @@ from sfumato.engines.form import FileForm
 from sfumato.errors import ResourceError, SchemaError
 from sfumato.numbers import Codes, Ints, distinct, offsets_of, sums_by, taken_rows
 from sfumato.perturbation.base import Perturbation
-from sfumato.release.beside import Inside, OwnedRows, PlacedMembers
+from sfumato.release.beside import Inside, OwnedRows, PeopleAlike, PlacedMembers
 from sfumato.release.guarantee import Guarantee
 from sfumato.release.read.source import StrayColumns
 from sfumato.schema.domain import Domain
@@ -392,8 +392,9 @@ class ReadFrom:
 
     `counted_from`: the tuples that were published, with the groups they are in, where they fit in
     memory. `matching`: who was taken for alike. `people`: who is in which group, where its owner
-    kept that or gave the table; `households`: who of them lives together. `guarantee`: what it
-    says it promises. `file`: the folder of ours it was read from, or the file it was kept in;
+    kept that or gave the table; `representatives`: where that table is larger than memory, those
+    who stand for others; `households`: who of them lives together. `guarantee`: what it says it
+    promises. `file`: the folder of ours it was read from, or the file it was kept in;
     `files`: all that were read. `stray`: what is published besides. `domains`: what
     quasi-identifiers may be, where its owner kept that and the schema does not say. `perturbed`:
     what it says was done to columns. `linked_table`: where a pseudonym links rows, the table it was
@@ -405,6 +406,7 @@ class ReadFrom:
     counted_from: Placement | None = None
     matching: Matching = ExactMatching()
     people: Inside | None = None
+    representatives: PeopleAlike | None = None
     guarantee: Guarantee | None = None
     file: FileStamp | None = None
     stray: StrayColumns = field(default_factory=StrayColumns)
@@ -421,6 +423,7 @@ class ReadFrom:
 
     def take(self, kept: Ints, total: int) -> Made:
         matching, placed, homes = self.matching, self.counted_from, self.households
+        some = self.representatives
         if isinstance(matching, WildcardMatching):
             matching = WildcardMatching(matching.published[kept])
         number = _numbers_among(kept, total)
@@ -429,11 +432,13 @@ class ReadFrom:
             counted_from=None if placed is None else placed.renumbered(number),
             matching=matching,
             people=None if self.people is None else self.people.take(kept),
+            representatives=some and replace(some, inside=some.inside.take(kept)),
             households=None if homes is None else homes.renumbered(number),
         )
 
     def merge(self, number: Ints, total: int) -> Made:
         matching, placed, homes = self.matching, self.counted_from, self.households
+        some = self.representatives
         if isinstance(matching, WildcardMatching):
             matching = WildcardMatching(sums_by(number, matching.published, total))
         return replace(
@@ -441,6 +446,7 @@ class ReadFrom:
             counted_from=None if placed is None else placed.renumbered(number),
             matching=matching,
             people=None if self.people is None else self.people.merge(number, total),
+            representatives=some and replace(some, inside=some.inside.merge(number, total)),
             households=None if homes is None else homes.renumbered(number),
         )
 

@@ -187,7 +187,8 @@ def audit(
         policy=given,
     )
     if table is not None:
-        release = with_people_of(release, table)
+        earlier = [before for criterion in criteria for before in criterion.before or ()]
+        release = with_people_of(release, table, earlier)
     verdicts = [
         criterion.judge_attacks(release, attacks) or judge(criterion, release)
         for criterion in criteria

@@ -8,16 +8,18 @@ proportion to how many of them it has.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from sfumato.adversaries.composition.alike_people import OTHERS, SEVERAL, people_alike
 from sfumato.adversaries.locating.locate import Located, locate
 from sfumato.adversaries.locating.targets import Targets, targets_of
 from sfumato.counts.counts import Counts, rank_rows
 from sfumato.errors import InputError
 from sfumato.numbers import Codes, Floats, Ints, offsets_of, rows_of
-from sfumato.release.beside import Inside, PlacedMembers
+from sfumato.release.beside import Inside, PeopleAlike, PlacedMembers
 from sfumato.release.groups import Groups
 from sfumato.release.made import MadeHere, Placement, ReadFrom
 from sfumato.release.release import Release
@@ -111,13 +113,14 @@ def _match(pairs: list[tuple[Domain, Codes]], asked: list[tuple[Domain, Codes]])
     return rank_rows(np.vstack(rows), sizes)[0]
 
 
-def with_people_of(release: Release, table: Table) -> Release:
+def with_people_of(release: Release, table: Table, earlier: Sequence[Release] = ()) -> Release:
     """A release that was read, and who is in which of its groups by the table it was made of.
 
     Known where groups are apart and the table's people who fit them are those they count, value by
     value; otherwise the release is as before, and a note says why. Where the table says
     who lives together, that is known then, too. Of linked rows the table is kept, for whoever finds
-    people by all of theirs (`linked_exposure.py`).
+    people by all of theirs (`linked_exposure.py`). Of a table larger than memory those are known
+    whom this release and the `earlier` ones tell apart.
     """
     made = release.made
     known = release.inside() is not None
@@ -127,33 +130,42 @@ def with_people_of(release: Release, table: Table) -> Release:
         release = replace(release, made=replace(made, linked_table=table))
         if table.households is None or made.households is not None:
             return release
-    inside = _inside_by_table(release, table)
+    inside = _inside_by_table(release, table, earlier)
     if isinstance(inside, Inside) and isinstance(made, ReadFrom):
         households = made.households
         if table.households is not None and not table.counts.of_rows:
             households = PlacedMembers.of(table.households, inside)
         return replace(release, made=replace(made, people=inside, households=households))
+    if isinstance(inside, PeopleAlike) and isinstance(made, ReadFrom):
+        return replace(release, made=replace(made, representatives=inside))
     if known:
         return release
     note = f"the table {table.source.label} does not tell who is in which group: {inside}"
     return replace(release, notes=(*release.notes, note))
 
 
-def _inside_by_table(release: Release, table: Table) -> Inside | str:
+def _inside_by_table(
+    release: Release, table: Table, earlier: Sequence[Release]
+) -> Inside | PeopleAlike | str:
     """Who is in which group, or why that is not known."""
+    stored = table.counts.either(in_memory=lambda _: None, stored=lambda stored: stored)
+    if release.groups.multiplicity is not None:
+        return "it is larger than memory, and one group of each kind is told"
     if not release.regions.generalizes or not release.disjoint or release.shares_people:
         return "people may fit several groups"
+    if stored is not None:
+        return people_alike(release, stored, earlier)
     counts = table.counts.in_memory("telling who of a table is in which group")
     located = locate(release, targets_of(counts))
     many = np.diff(located.indptr)
     if (many > 1).any():
-        return "people fit several groups"
+        return SEVERAL
     of_case = np.full(len(many), -1, dtype=np.int64)
     of_case[many == 1] = located.groups
     group = of_case[counts.group_of[0]]
     kept = np.flatnonzero(group >= 0)
     if not _counts_alike(release, counts.take(kept), group[kept]):
-        return "those who fit the groups are not those they count"
+        return OTHERS
     order = kept[np.argsort(group[kept], kind="stable")]
     indptr = np.searchsorted(group[order], np.arange(len(release.groups) + 1)).astype(np.int64)
     return Inside(counts, indptr, order, counts.n[order])

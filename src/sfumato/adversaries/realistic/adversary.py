@@ -273,7 +273,9 @@ class RealisticAdversary:
             knowledge = "the theorem" if theorem else "people she knows and values she rules out"
             return f"{knowledge} cannot be combined with priors by cell"
         if groups.inside is None:
-            return "it is not known who is in each group: give the table (--table)"
+            return (
+                "it is not known who is in each group: give the table (--table), if it fits memory"
+            )
         large = self.cell_prior(groups).too_large(groups)
         if not large:
             return ""

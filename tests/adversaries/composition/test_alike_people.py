@@ -14,6 +14,7 @@ import pytest
 import sfumato as sf
 from sfumato.adversaries.composition import alike_people
 from sfumato.adversaries.composition.true_groups import with_people_of
+from sfumato.counts import stored
 from sfumato.errors import ResourceError
 from sfumato.ledger.check import check_release
 from sfumato.policy.model import Policy
@@ -131,6 +132,35 @@ def test_earlier_releases_that_were_not_looked_up_are_not_judged(tmp_path: Path)
     known = with_people_of(new, beyond(table, 5))
     assert alike(known).beside([]) is not None
     assert alike(known).beside([before]) is None
+
+
+def test_releases_of_other_columns_are_told_of_as_in_memory(tmp_path: Path) -> None:
+    table, new, _ = releases(1, tmp_path)
+    strange = sf.read(rows(1, 160), sf.Schema(quasi=["age", "pay"], sensitive="ill"))
+    before = sf.generalize(strange, (0, 0), [sf.KAnonymity(1)])
+    bound = sf.CompositionBound(0.1, 1, earlier=[before])
+    ours, theirs = (
+        json.loads(sf.audit(new, [bound], table=one).to_json())["verdicts"]
+        for one in (beyond(table, 5), table)
+    )
+    assert ours == theirs
+    said = []
+    for one in (table, beyond(table, 5)):
+        with pytest.raises(sf.InputError) as caught:
+            check_release(new, [before], table=one)
+        said.append(str(caught.value))
+    assert said[0] == said[1]
+
+
+def test_buckets_larger_than_memory_tell_nobody_by_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = sf.read(rows(1, 160), SENSITIVE)
+    made(table, sf.Mondrian(scheme="bucketized"), 2, tmp_path, "buckets")
+    monkeypatch.setattr(stored, "COPIES", 10**9)
+    large = sf.read_release(tmp_path / "buckets" / "public")
+    known = with_people_of(large, beyond(table, 5))
+    assert known.notes[-1].endswith("larger than memory, and tells one group of each kind")
 
 
 def test_too_many_kinds_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

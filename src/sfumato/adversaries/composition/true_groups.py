@@ -150,7 +150,7 @@ def _inside_by_table(
     """Who is in which group, or why that is not known."""
     stored = table.counts.either(in_memory=lambda _: None, stored=lambda stored: stored)
     if release.groups.multiplicity is not None:
-        return "it is larger than memory, and one group of each kind is told"
+        return "the release is larger than memory, and tells one group of each kind"
     if not release.regions.generalizes or not release.disjoint or release.shares_people:
         return "people may fit several groups"
     if stored is not None:

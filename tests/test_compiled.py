@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,3 +142,47 @@ def test_where_no_folder_takes_what_was_compiled_it_is_compiled_in_every_run(
         return 2 * number
 
     assert kernel(twice)(4) == 8
+
+
+_KEPT_CODE = """
+import sys
+import numpy as np
+from sfumato.compiled import kernel
+
+@kernel
+def total(numbers):
+    room = np.zeros(2)
+    for number in numbers:
+        room[number % 2] += number
+    return room.sum()
+
+@kernel
+def longest(numbers):
+    return max(len(numbers), int(np.ceil(numbers[0] / 2)))
+
+print(total(np.arange(5)), "numba.typed.typeddict" in sys.modules)
+if len(sys.argv) > 1:
+    print(longest(np.arange(5)), total(np.arange(5.0).astype(np.int32)))
+"""
+
+
+def test_kept_code_runs_without_what_compiles_and_more_can_be_compiled_after_it(
+    tmp_path: Path,
+) -> None:
+    """Numba loaded all it can compile before it looked for what was: half a second of each run."""
+    script = tmp_path / "kept.py"
+    script.write_text(_KEPT_CODE)
+
+    def said(*options: str) -> list[str]:
+        ran = subprocess.run(
+            [sys.executable, str(script), *options],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kept")},
+        )
+        return ran.stdout.split()
+
+    assert said() == ["10.0", "True"]
+    assert said() == ["10.0", "False"]
+    assert said("more") == ["10.0", "False", "5", "10.0"]

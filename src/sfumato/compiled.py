@@ -32,6 +32,7 @@ from numba.core import cgutils
 from numba.core.caching import FunctionCache
 from numba.core.event import Listener, register
 from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
+from numba.core.runtime import rtsys
 from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 
 from sfumato.progress import compiler_works, compiling
@@ -82,7 +83,16 @@ def kernel(function: Compiled) -> Compiled:
 
 
 class _CompiledFiles(FunctionCache):
-    """What was compiled, in a folder; where it is full, each run compiles anew."""
+    """What was compiled, in a folder; where it is full, each run compiles anew.
+
+    Numba loads whatever it can compile before it looks here: a third of what a short command takes.
+    To run what was compiled its run-time library is enough; a compiler loads the rest itself.
+    """
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        rtsys.initialize(context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(signature, context)
 
     def save_overload(self, signature: Any, overload: Any) -> None:
         with contextlib.suppress(OSError):

@@ -8,6 +8,9 @@ of its complaint about shapes, which takes two seconds. What is copied in a loop
 A number that is written down is a type of its own, for which an inner function would be compiled
 once more: so it is passed on as an np.int64.
 
+Making arrays takes it long as well, a second for those of a search: where many are needed Python
+makes them, and hands them on.
+
 Many arrays travel together, in named tuples. Numba hands each on as every number of each of its
 arrays: 250 arguments, at every call, took a third of the time. `by_address` has a tuple handed
 on as the address of where its arrays are described.

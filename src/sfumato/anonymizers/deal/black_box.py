@@ -176,8 +176,7 @@ def _left_out(
     room = limit - int(len(state.group) - state.size.sum())
     if room <= 0:
         return 0
-    saved = np.zeros(len(state.group))
-    savings(state, people, columns, gone, saved)
+    saved = savings(state, people, columns, gone)
     falling = np.argsort(-saved, kind="stable")
     falling = falling[saved[falling] > 1e-9]
     _, first = np.unique(state.group[falling], return_index=True)

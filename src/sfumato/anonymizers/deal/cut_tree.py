@@ -12,6 +12,8 @@ are cut anew together.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sfumato.anonymizers.deal.people import RANGE, SET, DealtColumns, DealtPeople
@@ -26,7 +28,55 @@ NOBODY = 1 << 30  # beyond every code
 
 by_address(DealtColumns)
 by_address(DealtPeople)
-# Whatever is passed on is an np.int64 from the beginning (`compiled.py` says why).
+# Whatever is passed on is an np.int64 from the beginning, and what kernels work in is made by
+# Python (`compiled.py` says why).
+
+
+@by_address
+class CuttingRoom(NamedTuple):
+    """What cutting works in: lines of people, cells yet to cut, and tallies of codes and values.
+
+    `having`, `natural`, `left`, `best` and `taken` count people by value, `sides` by column of
+    counts; `seen` holds marks by cell of a histogram.
+    """
+
+    line: Codes
+    gone: Codes
+    stay: Codes
+    starts: Ints
+    stops: Ints
+    cuts: Ints
+    tally: Ints
+    seen: Ints
+    side: Bools
+    present: Codes
+    sides: Codes
+    having: Ints
+    natural: Ints
+    left: Ints
+    best: Ints
+    taken: Ints
+
+    @classmethod
+    def of(cls, total: int, people: DealtPeople, columns: DealtColumns) -> CuttingRoom:
+        """For so many of the people."""
+        values = len(people.starts) - 1
+        return cls(
+            *(np.empty(total, dtype=np.int32) for _ in range(3)),
+            *(np.zeros(total + 1, dtype=np.int64) for _ in range(2)),
+            np.zeros(BOUNDARIES, dtype=np.int64),
+            np.zeros(columns.most + 2, dtype=np.int64),
+            marks(columns),
+            np.zeros(len(people.value), dtype=np.bool_),
+            np.zeros(values, dtype=np.int32),
+            np.zeros((3, people.width), dtype=np.int32),
+            *(np.zeros(values, dtype=np.int64) for _ in range(5)),
+        )
+
+
+def marks(columns: DealtColumns) -> Ints:
+    """Room for marks by cell of a histogram."""
+    return np.zeros(max(columns.cells, 1), dtype=np.int64)
 
 
 @inner
@@ -76,10 +126,14 @@ def width_of(
 
 @kernel
 def weigh(
-    members: Codes, begins: Ints, people: DealtPeople, columns: DealtColumns, costs: Floats
+    members: Codes,
+    begins: Ints,
+    people: DealtPeople,
+    columns: DealtColumns,
+    seen: Ints,
+    costs: Floats,
 ) -> None:
     """People times width of each group: group g has `members[begins[g]:begins[g + 1]]`."""
-    seen = np.zeros(max(columns.cells, 1), dtype=np.int64)
     for g in range(len(costs)):
         start, stop = begins[g], begins[g + 1]
         width = width_of(members, start, stop, people.places, columns, seen, g + 1)
@@ -137,16 +191,16 @@ def _boundaries(line: Codes, total: Int, places: Codes, j: Int, most: Int, cuts:
 
 
 @kernel
-def sort_by_place(members: Codes, people: DealtPeople, columns: DealtColumns, lean: Floats) -> None:
+def sort_by_place(
+    members: Codes, people: DealtPeople, columns: DealtColumns, lean: Floats, room: CuttingRoom
+) -> None:
     """Sort people so that near ones are near on the line: halved again and again, as a k-d tree is.
 
     Ties stay in order; `lean` multiplies what columns cost.
     """
-    total, places = len(members), people.places
-    line, tally = np.empty(total, np.int32), np.zeros(columns.most + 2, np.int64)
-    seen = np.zeros(max(columns.cells, 1), dtype=np.int64)
-    cuts, mark = np.zeros(1, np.int64), np.int64(0)
-    starts, stops = np.zeros(total + 1, np.int64), np.zeros(total + 1, np.int64)
+    total, places, mark = len(members), people.places, np.int64(0)
+    line, tally, seen, cuts = room.line, room.tally, room.seen, room.cuts
+    starts, stops = room.starts, room.stops
     starts[0], stops[0], depth = 0, total, 1
     while depth > 0:
         depth -= 1
@@ -250,6 +304,7 @@ def cut_tree(
     small: Int,
     begun: Bools,
     halt: Bools,
+    room: CuttingRoom,
 ) -> None:
     """Split cells until no repaired cut is left; marks in `begun` where groups begin.
 
@@ -257,20 +312,11 @@ def cut_tree(
     rearranged within cells, so that every group is a run, in the same order. Cells of `small`
     people or fewer stay whole, and all that are left when `halt[0]` is set.
     """
-    total, places, values = len(members), people.places, len(people.starts) - 1
-    line, side = np.empty(total, np.int32), np.zeros(len(people.value), np.bool_)
-    gone, stay = np.empty(total, np.int32), np.empty(total, np.int32)
-    tally, cuts = np.zeros(columns.most + 2, np.int64), np.zeros(BOUNDARIES, np.int64)
-    seen, mark = np.zeros(max(columns.cells, 1), np.int64), np.int64(0)
-    having, natural = np.zeros(values, np.int64), np.zeros(values, np.int64)
-    left, best, taken = (
-        np.zeros(values, np.int64),
-        np.zeros(values, np.int64),
-        np.zeros(values, np.int64),
-    )
-    present = np.zeros(values, np.int32)
-    sides = np.zeros((3, people.width), np.int32)
-    starts, stops = np.zeros(total + 1, np.int64), np.zeros(total + 1, np.int64)
+    places, mark = people.places, np.int64(0)
+    line, gone, stay, side = room.line, room.gone, room.stay, room.side
+    starts, stops, cuts, tally, seen = room.starts, room.stops, room.cuts, room.tally, room.seen
+    present, sides, having, natural = room.present, room.sides, room.having, room.natural
+    left, best, taken = room.left, room.best, room.taken
     depth = 0
     for c in range(len(begins) - 1):
         starts[depth], stops[depth] = begins[c], begins[c + 1]

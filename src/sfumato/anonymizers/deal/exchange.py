@@ -51,14 +51,55 @@ PROPOSED = 6  # changes that a person proposes at most, where nobody tests them 
 NO_PROPOSALS = (np.zeros((0, 0, 2), dtype=np.int64), np.zeros((0, 0)))  # changes are made at once
 
 
-@kernel
-def savings(
-    state: GroupState, people: DealtPeople, columns: DealtColumns, gone: Floats, saved: Floats
-) -> None:
+@by_address
+class SweepingRoom(NamedTuple):
+    """What a sweep works in, made by Python (`compiled.py` says why).
+
+    By column what x's leaving does to her group and her coming to another, the same for all whom
+    she may change places with: the change of a SET, or the ends of a span without her, and the
+    widths that both groups have now. `looked` is the last step at which a group was looked at;
+    by value, `g_may` and `h_may` remember what was tested.
+    """
+
+    goes: Floats
+    comes: Floats
+    low: Ints
+    high: Ints
+    g_now: Floats
+    h_now: Floats
+    looked: Codes
+    g_may: Ints
+    h_may: Ints
+
+    @classmethod
+    def of(cls, state: GroupState, people: DealtPeople) -> SweepingRoom:
+        many, values = people.places.shape[1], len(people.starts) - 1
+        return cls(
+            *(np.zeros(many) for _ in range(2)),
+            *(np.zeros(many, dtype=np.int64) for _ in range(2)),
+            *(np.zeros(many) for _ in range(2)),
+            np.zeros(len(state.size), dtype=np.int32),
+            *(np.full(values, -1, dtype=np.int64) for _ in range(2)),
+        )
+
+
+def savings(state: GroupState, people: DealtPeople, columns: DealtColumns, gone: Floats) -> Floats:
     """What suppressing each person would save: her group costs less, she as much as can be."""
-    many = people.places.shape[1]
-    goes, now = np.zeros(many), np.zeros(many)
-    low, high = np.zeros(many, np.int64), np.zeros(many, np.int64)
+    saved = np.zeros(len(state.group))
+    _save(state, people, columns, gone, SweepingRoom.of(state, people), saved)
+    return saved
+
+
+@kernel
+def _save(
+    state: GroupState,
+    people: DealtPeople,
+    columns: DealtColumns,
+    gone: Floats,
+    room: SweepingRoom,
+    saved: Floats,
+) -> None:
+    goes, now, low, high = room.goes, room.g_now, room.low, room.high
     for x in range(len(state.group)):
         g = np.int64(state.group[x])
         if g == len(state.size) or state.size[g] < 2:
@@ -201,7 +242,6 @@ def _propose(stretch: Stretch, row: Int, slot: Int, h: Int, y: Int, delta: float
     stretch.deltas[row, place] = delta
 
 
-@kernel
 def sweep(
     state: GroupState,
     people: DealtPeople,
@@ -216,21 +256,34 @@ def sweep(
 
     `positions[o, x]` is where order o has person x, `gone[h]` = gamma^h; `soften` went before.
     """
-    gain = np.zeros(SOFT + 1)
-    for times in range(SOFT):
-        gain[times] = gone[times] - gone[times + 1]
+    gain = np.append(gone[:-1] - gone[1:], 0.0)
+    room = SweepingRoom.of(state, people)
+    changes: int = _sweep(
+        state, people, columns, rules, orders, positions, gone, gain, stretch, room
+    )
+    return changes
+
+
+@kernel
+def _sweep(
+    state: GroupState,
+    people: DealtPeople,
+    columns: DealtColumns,
+    rules: Rules,
+    orders: Codes,
+    positions: Codes,
+    gone: Floats,
+    gain: Floats,
+    stretch: Stretch,
+    working: SweepingRoom,
+) -> int:
     outside, soft = len(state.size), gone[1] > 0
-    looked = np.zeros(outside, np.int32)  # the last step at which a group was looked at
     total, many, changes = len(state.group), people.places.shape[1], 0
     nobody, room, proposing = np.int64(-1), stretch.room, len(stretch.proposals) > 0
     places, cells, ends = people.places, state.cells, state.ends
-    # What x's leaving does to her group, column by column, and her coming to another one: the same
-    # for all whom she may change places with.
-    goes, comes = np.zeros(many), np.zeros(many)
-    low, high = np.zeros(many, np.int64), np.zeros(many, np.int64)
-    g_now, h_now = np.zeros(many), np.zeros(many)
-    values, pairs = len(people.starts) - 1, np.int64(0)
-    g_may, h_may = np.full(values, -1, np.int64), np.full(values, -1, np.int64)
+    goes, comes, low, high = working.goes, working.comes, working.low, working.high
+    g_now, h_now, looked = working.g_now, working.h_now, working.looked
+    g_may, h_may, pairs = working.g_may, working.h_may, np.int64(0)
     for step in range(len(stretch.visits)):
         if stretch.stop[0]:
             break

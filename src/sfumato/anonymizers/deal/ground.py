@@ -18,7 +18,14 @@ import numba as nb
 import numpy as np
 
 from sfumato.anonymizers.deal.black_box import BlackBox, counts_of
-from sfumato.anonymizers.deal.cut_tree import THETAS, cut_tree, sort_by_place, weigh
+from sfumato.anonymizers.deal.cut_tree import (
+    THETAS,
+    CuttingRoom,
+    cut_tree,
+    marks,
+    sort_by_place,
+    weigh,
+)
 from sfumato.anonymizers.deal.exchange import savings
 from sfumato.anonymizers.deal.people import Dealt
 from sfumato.anonymizers.deal.rules import Rules, holds
@@ -117,7 +124,10 @@ class SearchGround:
             # Ties by chance: the table has those who look alike sorted by their sensitive values.
             members = chance.permutation(total).astype(np.int32)
             lean = np.exp(chance.normal(0.0, 0.7 if number else 0.0, columns))
-            waiting.append(pool.submit(sort_by_place, members, dealt.people, dealt.columns, lean))
+            room = CuttingRoom.of(total, dealt.people, dealt.columns)
+            waiting.append(
+                pool.submit(sort_by_place, members, dealt.people, dealt.columns, lean, room)
+            )
             lines.append(members)
         for future in waiting:
             future.result()
@@ -260,12 +270,14 @@ class SearchGround:
             np.int64(small),
             begun[start:stop],
             self.clock.stop,
+            CuttingRoom.of(stop - start, self.dealt.people, self.dealt.columns),
         )
 
     def costs(self, members: Codes, begins: Ints) -> Floats:
         """People times width of groups that are runs of `members`."""
         group_costs = np.zeros(len(begins) - 1)
-        weigh(members, begins, self.dealt.people, self.dealt.columns, group_costs)
+        people, columns = self.dealt.people, self.dealt.columns
+        weigh(members, begins, people, columns, marks(columns), group_costs)
         return group_costs
 
 
@@ -324,10 +336,10 @@ def starts_without(ground: SearchGround, group: Codes) -> list[Start]:
     together breaks a rule, enough of those who have the most frequent. Whom limits keep apart and
     who break a rule go."""
     dealt, people, total = ground.dealt, ground.dealt.people, len(ground.dealt)
-    state, hard, saved = state_of(group, people, dealt.columns), np.zeros(SOFT + 1), np.zeros(total)
+    state, hard = state_of(group, people, dealt.columns), np.zeros(SOFT + 1)
     hard[0] = 1.0
     soften(state, dealt.columns, hard)
-    savings(state, people, dealt.columns, hard, saved)
+    saved = savings(state, people, dealt.columns, hard)
     falling, kept = np.argsort(-saved, kind="stable"), list[Bools]()
     for many in sorted({ground.limit, (ground.limit + 1) // 2}):
         kept.append(np.ones(total, dtype=np.bool_))

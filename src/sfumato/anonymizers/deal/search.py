@@ -193,8 +193,7 @@ class Chain:
         ground, state = self._ground, self._state
         if ground.limit == 0:
             return 0.0
-        saved = np.zeros(len(state.group))
-        savings(state, ground.dealt.people, ground.dealt.columns, gone, saved)
+        saved = savings(state, ground.dealt.people, ground.dealt.columns, gone)
         room = ground.limit - int(len(state.group) - state.size.sum())
         rank = min(max(room, ground.limit // 4, 1), len(saved))
         return max(float(np.partition(saved, -rank)[-rank]), 0.0)

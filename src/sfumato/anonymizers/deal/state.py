@@ -196,22 +196,24 @@ def soft_width(state: GroupState, columns: DealtColumns, g: Int, gone: Floats) -
 
 
 @kernel
+def _measure(state: GroupState, columns: DealtColumns, gone: Floats, widths: Floats) -> None:
+    for g in range(len(widths)):
+        widths[g] = soft_width(state, columns, g, gone)
+
+
 def true_cost(state: GroupState, columns: DealtColumns) -> float:
     """People times width, over all groups and those who are in none."""
-    gone = np.zeros(SOFT + 1)
+    widths, gone = np.zeros(len(state.size)), np.zeros(SOFT + 1)
     gone[0] = 1.0
-    total, absent = 0.0, len(state.group)
-    for g in range(len(state.size)):
-        total += state.size[g] * soft_width(state, columns, g, gone)
-        absent -= state.size[g]
-    return total + absent * columns.whole
+    _measure(state, columns, gone, widths)
+    absent = len(state.group) - int(state.size.sum())
+    # One after the other: numpy.sum rounds otherwise, and of two equal groupings the first is kept.
+    return float(np.cumsum(np.append(state.size * widths, absent * columns.whole))[-1])
 
 
-@kernel
 def soften(state: GroupState, columns: DealtColumns, gone: Floats) -> None:
     """The widths of all groups as `gone` has them: before a sweep."""
-    for g in range(len(state.size)):
-        state.width[g] = soft_width(state, columns, g, gone)
+    _measure(state, columns, gone, state.width)
 
 
 @kernel

@@ -35,7 +35,7 @@ from numba.core import cgutils
 from numba.core.caching import FunctionCache
 from numba.core.event import Listener, register
 from numba.core.imputils import impl_ret_borrowed, lower_getattr_generic
-from numba.core.runtime import rtsys
+from numba.core.runtime.nrt import rtsys
 from numba.extending import NativeValue, models, register_model, typeof_impl, unbox
 
 from sfumato.progress import compiler_works, compiling

@@ -62,15 +62,22 @@ class CuttingRoom(NamedTuple):
         """For so many of the people."""
         values = len(people.starts) - 1
         return cls(
-            *(np.empty(total, dtype=np.int32) for _ in range(3)),
-            *(np.zeros(total + 1, dtype=np.int64) for _ in range(2)),
-            np.zeros(BOUNDARIES, dtype=np.int64),
-            np.zeros(columns.most + 2, dtype=np.int64),
-            marks(columns),
-            np.zeros(len(people.value), dtype=np.bool_),
-            np.zeros(values, dtype=np.int32),
-            np.zeros((3, people.width), dtype=np.int32),
-            *(np.zeros(values, dtype=np.int64) for _ in range(5)),
+            line=np.empty(total, dtype=np.int32),
+            gone=np.empty(total, dtype=np.int32),
+            stay=np.empty(total, dtype=np.int32),
+            starts=np.zeros(total + 1, dtype=np.int64),
+            stops=np.zeros(total + 1, dtype=np.int64),
+            cuts=np.zeros(BOUNDARIES, dtype=np.int64),
+            tally=np.zeros(columns.most + 2, dtype=np.int64),
+            seen=marks(columns),
+            side=np.zeros(len(people.value), dtype=np.bool_),
+            present=np.zeros(values, dtype=np.int32),
+            sides=np.zeros((3, people.width), dtype=np.int32),
+            having=np.zeros(values, dtype=np.int64),
+            natural=np.zeros(values, dtype=np.int64),
+            left=np.zeros(values, dtype=np.int64),
+            best=np.zeros(values, dtype=np.int64),
+            taken=np.zeros(values, dtype=np.int64),
         )
 
 
@@ -246,11 +253,11 @@ def _repaired(
     many: Int,
     left: Ints,
 ) -> int:
-    """How many people of each value go left; returns how many together.
+    """How many people of each value go left; returns how many together, -1 if `left` is as it was.
 
     Rounding carries its error from value to value, so that the sum is as near as each.
     """
-    total, error = 0, 0.0
+    total, error, other = np.int64(0), 0.0, False
     for i in range(many):
         v = np.int64(present[i])
         if family == 0:  # the left side stays pure
@@ -259,11 +266,15 @@ def _repaired(
             wanted = having[v] - min(float(having[v] - natural[v]), theta * having[v])
         else:
             wanted = theta * natural[v] + (1.0 - theta) * share * having[v]
-        rounded = min(max(int(np.floor(wanted + error + 0.5)), 0), having[v])
+        # No whole number before its end: each value waits for the one before.
+        rounded = min(max(np.floor(wanted + error + 0.5), 0.0), float(having[v]))
         error += wanted - rounded
-        left[v] = rounded
-        total += rounded
-    return total
+        going = np.int64(rounded)
+        if left[v] != going:
+            other = True
+        left[v] = going
+        total += going
+    return int(total) if other else -1
 
 
 @inner
@@ -286,11 +297,15 @@ def _both_hold(
         v = np.int64(present[i])
         for place in range(people.starts[v], people.starts[v + 1]):
             sides[0, people.adds[place]] += left[v]
-    if not holds(sides, np.int64(0), going, rules):
-        return False
     for column in range(people.width):
         sides[1, column] = sides[2, column] - sides[0, column]
-    return holds(sides, np.int64(1), total - going, rules)
+    # Nearly all repairs are refused, most of them for the smaller side.
+    side = np.int64(2 * going > total)
+    for _ in range(2):
+        if not holds(sides, side, total - going if side == 1 else going, rules):
+            return False
+        side = 1 - side
+    return True
 
 
 @kernel
@@ -310,7 +325,7 @@ def cut_tree(
 
     Cell c has the people `members[begins[c]:begins[c + 1]]`, in a locality order; `members` is
     rearranged within cells, so that every group is a run, in the same order. Cells of `small`
-    people or fewer stay whole, and all that are left when `halt[0]` is set.
+    people or fewer stay whole, and all that are left when `halt[0]` is set. `thetas` fall from 1.
     """
     places, mark = people.places, np.int64(0)
     line, gone, stay, side = room.line, room.gone, room.stay, room.side
@@ -356,15 +371,24 @@ def cut_tree(
                         natural[present[i]] = 0
                     for i in range(middle):
                         natural[people.value[line[i]]] += 1
+                    # Repairs that differ little often send the same people left: if that broke a
+                    # rule it does again, and if another family took it its cost is known.
+                    left[present[0]], allowed = -1, False
                     for family in range(3):
                         repair = -1
-                        for t in range(len(thetas)):
+                        for t in range(min(family, 1), len(thetas)):  # all have the first one
+                            if family < 2 and thetas[t] * size + 1.0 < rules.least:
+                                break  # the pure side is too small, and smaller with every next
                             share = middle / size
                             going = _repaired(
                                 family, thetas[t], share, having, natural, present, many, left
                             )
-                            if _both_hold(left, going, size, present, many, sides, people, rules):
-                                repair = t
+                            if going >= 0:
+                                allowed = _both_hold(
+                                    left, going, size, present, many, sides, people, rules
+                                )
+                                repair = t if allowed else -1
+                            if allowed:
                                 break
                         if repair < 0:
                             continue

@@ -75,11 +75,15 @@ class SweepingRoom(NamedTuple):
     def of(cls, state: GroupState, people: DealtPeople) -> SweepingRoom:
         many, values = people.places.shape[1], len(people.starts) - 1
         return cls(
-            *(np.zeros(many) for _ in range(2)),
-            *(np.zeros(many, dtype=np.int64) for _ in range(2)),
-            *(np.zeros(many) for _ in range(2)),
-            np.zeros(len(state.size), dtype=np.int32),
-            *(np.full(values, -1, dtype=np.int64) for _ in range(2)),
+            goes=np.zeros(many),
+            comes=np.zeros(many),
+            low=np.zeros(many, dtype=np.int64),
+            high=np.zeros(many, dtype=np.int64),
+            g_now=np.zeros(many),
+            h_now=np.zeros(many),
+            looked=np.zeros(len(state.size), dtype=np.int32),
+            g_may=np.full(values, -1, dtype=np.int64),
+            h_may=np.full(values, -1, dtype=np.int64),
         )
 
 

@@ -124,10 +124,7 @@ class SearchGround:
             # Ties by chance: the table has those who look alike sorted by their sensitive values.
             members = chance.permutation(total).astype(np.int32)
             lean = np.exp(chance.normal(0.0, 0.7 if number else 0.0, columns))
-            room = CuttingRoom.of(total, dealt.people, dealt.columns)
-            waiting.append(
-                pool.submit(sort_by_place, members, dealt.people, dealt.columns, lean, room)
-            )
+            waiting.append(pool.submit(_sort_line, members, dealt, lean))
             lines.append(members)
         for future in waiting:
             future.result()
@@ -279,6 +276,12 @@ class SearchGround:
         people, columns = self.dealt.people, self.dealt.columns
         weigh(members, begins, people, columns, marks(columns), group_costs)
         return group_costs
+
+
+def _sort_line(members: Codes, dealt: Dealt, lean: Floats) -> None:
+    """One order; room is made when its turn comes, so that few are there at a time."""
+    room = CuttingRoom.of(len(members), dealt.people, dealt.columns)
+    sort_by_place(members, dealt.people, dealt.columns, lean, room)
 
 
 Start = Callable[[SearchGround], Codes]

@@ -49,9 +49,10 @@ WARM = 1.5
 # Where the seconds go of commands that miss their goal, from profiles of them.
 IMPORTS = "about half a second are imports of Python, NumPy, Arrow and DuckDB"
 MISSED = {
-    "attack relative": "Numba and what it loads before the first compiled function take .5 s",
-    "init": "the draft is tried on 1,000 people by a short search of `deal`, which takes a second "
-    "of processors, and Numba half a second before that",
+    "attack relative": "half are imports, Numba's as well; chains of all people are run until they "
+    "agree",
+    "init": "the draft is tried on 1,000 people by a short search of `deal`, which takes .6 s of "
+    "processors, and Numba .2 s before that",
     "price": "16 releases of 10,000 people are searched, .07 s each, and one after the other told",
 }
 

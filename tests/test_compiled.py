@@ -169,7 +169,7 @@ if len(sys.argv) > 1:
 def test_kept_code_runs_without_what_compiles_and_more_can_be_compiled_after_it(
     tmp_path: Path,
 ) -> None:
-    """Numba loaded all it can compile before it looked for what was: half a second of each run."""
+    """Numba loaded all it can compile before it looked for what was."""
     script = tmp_path / "kept.py"
     script.write_text(_KEPT_CODE)
 

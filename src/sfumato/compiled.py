@@ -88,7 +88,7 @@ def kernel(function: Compiled) -> Compiled:
 class _CompiledFiles(FunctionCache):
     """What was compiled, in a folder; where it is full, each run compiles anew.
 
-    Numba loads whatever it can compile before it looks here: a third of what a short command takes.
+    Numba loads whatever it can compile before it looks here: some tenths of a second of each run.
     To run what was compiled its run-time library is enough; a compiler loads the rest itself.
     """
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import sfumato as sf
-from sfumato.release import kinds
+from sfumato.release import kinds, sparse
 from sfumato.release.groups import Groups
 from sfumato.release.kinds import kinds_of
 from sfumato.release.release import as_it_stands
+from sfumato.release.sparse import SparseCounts
 
 CRITERIA = (
     sf.KAnonymity(2),
@@ -87,6 +89,39 @@ def test_groups_are_alike_that_count_the_same() -> None:
 
 def test_marks_that_are_equal_by_chance_make_no_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     groups = Groups([[1, 0], [0, 1], [1, 0]])
-    monkeypatch.setattr(Groups, "sum_of", lambda self, stored: np.zeros(len(self), np.uint64))
+    equal = lambda self, stored: np.zeros(len(self), np.uint64)  # noqa: E731
+    monkeypatch.setattr(SparseCounts, "sum_of", equal)
     kind, first = groups.kinds_of_counts
     assert kind.tolist() == first.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("at_once", [1, 7, 64])
+def test_groups_are_alike_however_many_are_compared_at_once(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chance = np.random.default_rng(6)
+    counts = chance.integers(0, 2, (100, 4)) * chance.integers(1, 3, (100, 4))
+    sizes = np.maximum(counts.sum(axis=1), 1)  # some of them are without values
+    kind, first = Groups(counts, sizes=sizes).kinds_of_counts
+    monkeypatch.setattr(sparse, "_GROUPS_AT_ONCE", at_once)
+    again, first_again = Groups(counts, sizes=sizes).kinds_of_counts
+    assert np.array_equal(kind, again)
+    assert np.array_equal(first, first_again)
+
+
+def test_kinds_of_many_groups_take_little_memory_beside_them() -> None:
+    """Release and engine share the limit: the search for kinds took twice what the groups take."""
+    total, each = 200_000, 5
+    data = np.random.default_rng(7).integers(1, 4, total * each)
+    indices = np.tile(np.arange(each, dtype=np.int32), total)
+    groups = Groups.from_sparse(np.arange(total + 1) * each, indices, data, each)
+    assert len(groups.kinds_of_counts[1]) == 3**each
+    again = Groups.from_sparse(np.arange(total + 1) * each, indices, data, each)
+    tracemalloc.start()
+    try:
+        assert len(again.kinds_of_counts[0]) == total
+        kept, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert kept < 12 * total
+    assert peak < 80 * total

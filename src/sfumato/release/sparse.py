@@ -28,6 +28,7 @@ from sfumato.numbers import (
 )
 
 _BLOCK_CELLS = 1 << 22
+_GROUPS_AT_ONCE = 1 << 16
 
 
 class SparseCounts:
@@ -87,25 +88,41 @@ class SparseCounts:
         """The kind of each group, those of equal counts being one, and the first group of each."""
         total = len(self)
         signs = np.random.default_rng(0).integers(1 << 63, size=max(self.width, 1), dtype=np.uint64)
-        cells = signs.take(self.indices) * (
-            2 * self.data.astype(np.uint64) + np.uint64(1)
-        )  # it wraps
-        marks = self.sum_of(cells ^ (cells >> np.uint64(29)))
+        marks = np.empty(total, dtype=np.uint64)
+        for start, some in self._some_at_a_time():
+            cells = signs.take(some.indices) * (
+                2 * some.data.astype(np.uint64) + np.uint64(1)
+            )  # it wraps
+            marks[start : start + len(some)] = some.sum_of(cells ^ (cells >> np.uint64(29)))
         kind = pa.array(marks).dictionary_encode().indices.to_numpy().astype(np.int64)
+        del marks
         first = np.empty(int(kind.max(initial=-1)) + 1, dtype=np.int64)
         first[kind[::-1]] = np.arange(total - 1, -1, -1)  # the last one written is the first
         # Equal marks may be chance: if one is not like the first of its kind, each is a kind.
-        like = first.take(kind)
-        different = self.distinct != self.distinct.take(like)
-        moved = self.indptr.take(like) - self.indptr[:-1]  # from each group to the first like it
-        place = moved.take(self.row) + np.arange(len(self.data))
-        place = np.minimum(place, max(len(self.data) - 1, 0))
-        unequal = self.indices != self.indices.take(place)
-        unequal |= self.data != self.data.take(place)
-        different[self.row[unequal]] = True
-        if different.any():
-            return np.arange(total), np.arange(total)
+        for start, some in self._some_at_a_time():
+            if not some.equals(self, first.take(kind[start : start + len(some)])):
+                return np.arange(total), np.arange(total)
         return kind, first
+
+    def equals(self, other: SparseCounts, like: Ints) -> bool:
+        """Whether each of these groups counts what group `like[g]` of the others does."""
+        if (self.distinct != other.indptr.take(like + 1) - other.indptr.take(like)).any():
+            return False
+        place = run_places(other.indptr.take(like), self.distinct)
+        return bool(
+            (self.indices == other.indices.take(place)).all()
+            and (self.data == other.data.take(place)).all()
+        )
+
+    def _some_at_a_time(self) -> Iterator[tuple[int, SparseCounts]]:
+        """The first of some groups, and these: what is worked out of them takes little memory."""
+        for start in range(0, len(self), _GROUPS_AT_ONCE):
+            indptr = self.indptr[start : start + _GROUPS_AT_ONCE + 1]
+            stored = slice(indptr[0], indptr[-1])
+            some = SparseCounts(
+                indptr - indptr[0], self.indices[stored], self.data[stored], self.width
+            )
+            yield start, some
 
     def rows(self, kept: Ints) -> tuple[Ints, Codes, Ints]:
         """The stored counts of some groups: where each begins, the columns, the counts."""

@@ -240,16 +240,15 @@ def count_sorted(
     if numbers is None or len(numbers) != source.rows:
         return None
     numbers.sort()
-    begins = np.flatnonzero(begin_runs(numbers))
     columns = [
         KeyColumn(*coding(name, raw, source, schema))
         for name, raw in zip(names, values, strict=True)
     ]
-    n = np.diff(begins, append=len(numbers))
-    distinct = numbers[begins]
+    tuples = int(np.count_nonzero(begin_runs(numbers)))
+    if bytes_for(tuples, len(columns)) > engine.memory:
+        return _kept(engine, schema, columns, numbers)
+    distinct, n = _distinct(numbers)
     del numbers
-    if bytes_for(len(n), len(columns)) > engine.memory:
-        return _kept(engine, schema, columns, distinct, n)
     codes = _codes_of(distinct, columns)
     quasi, judged = len(schema.quasi), len(schema.judged)
     counts = Counts(
@@ -264,10 +263,19 @@ def count_sorted(
     return counts if in_order else counts.compact()
 
 
+def _distinct(numbers: Ints) -> tuple[Ints, Ints]:
+    """Sorted numbers, each once, and how often each occurs."""
+    begins = np.flatnonzero(begin_runs(numbers))
+    return numbers[begins], np.diff(begins, append=len(numbers))
+
+
 def _kept(
-    engine: Engine, schema: Schema, columns: list[KeyColumn], distinct: Ints, n: Ints
+    engine: Engine, schema: Schema, columns: list[KeyColumn], numbers: Ints
 ) -> StoredCounts | None:
-    """Tuples too many for memory, brought to the engine; None where codes make several equal."""
+    """Tuples too many for memory, brought to the engine; None where codes make several equal.
+
+    `numbers` are those of rows, sorted, which are all that is held of every row.
+    """
     if any(len(np.unique(column.codes)) < len(column.codes) for column in columns):
         return None
     quasi, judged = len(schema.quasi), len(schema.judged)
@@ -278,14 +286,29 @@ def _kept(
         tuple(Attribute(column.domain) for column in columns[quasi:judged]),
         labels=columns[judged].domain if schema.protect else None,
     )
-    for block in row_blocks(len(distinct)):
-        codes = _codes_of(distinct[block], columns)
-        cells = {
-            name: pa.array(row, pa.int16() if column.size <= SMALL else pa.int32())
-            for name, row, column in zip(stored.columns, codes, columns, strict=True)
-        }
-        engine.append(stored.name, pa.table({**cells, "n": pa.array(n[block])}))
+    with engine.yield_memory():
+        for block in _whole_runs(numbers):
+            distinct, n = _distinct(block)
+            codes = _codes_of(distinct, columns)
+            cells = {
+                name: pa.array(row, pa.int16() if column.size <= SMALL else pa.int32())
+                for name, row, column in zip(stored.columns, codes, columns, strict=True)
+            }
+            engine.append(stored.name, pa.table({**cells, "n": pa.array(n)}))
     return stored
+
+
+def _whole_runs(numbers: Ints) -> Iterator[Ints]:
+    """Sorted numbers, some at a time, equal ones together."""
+    start = 0
+    for block in row_blocks(len(numbers)):
+        if block.stop <= start:  # all of it came with what was before
+            continue
+        stop = min(block.stop, len(numbers))
+        if stop:
+            stop = int(np.searchsorted(numbers, numbers[stop - 1], "right"))
+        yield numbers[start:stop]
+        start = stop
 
 
 def by_distinct(cells: pa.ChunkedArray) -> pa.Array:

@@ -75,9 +75,7 @@ def scan(engine: Engine, source: Source, schema: Schema, coding: Coding = domain
     large = exceeds_memory or source.rows >= MANY_ROWS
     by_person = schema.person is not None and not source.one_each
     counts: TableCounts | None = None
-    # Where grouping is done elsewhere, bringing a number a row is the quicker way of the two.
-    sortable = not (exceeds_memory and engine.embedded)
-    if sortable and source.rows * NUMBER_BYTES <= engine.memory and is_plain(source, schema):
+    if source.rows * NUMBER_BYTES <= engine.memory and is_plain(source, schema):
         counts = count_sorted(engine, source, schema, coding)
     if counts is not None:
         pass

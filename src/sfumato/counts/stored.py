@@ -6,11 +6,13 @@ the tuples `within` some bounds, of which there must be few enough, or for `kind
 
 *Kinds*: equal groups told once. Criteria read of a group its people by sensitive value. A table of
 a hundred million rows has millions of groups, but few that differ in that: most are one person with
-one value. The engine groups twice, by quasi-identifiers and then by what the groups count, and only
-one group of each kind comes here, with the number of its likes. Groups are told apart by sums over
-their people of secret random numbers, three for each value. Two groups that differ agree in all
-three with a chance of about 2**-93 however they were made, so that among a million kinds one is
-overlooked with a chance below 2**-50.
+one value. Where one number a tuple fits in memory, as it does of many tables whose codes do not,
+the numbers come here and are sorted: groups lie together. Otherwise the engine groups twice, by
+quasi-identifiers and then by what the groups count, and only one group of each kind comes here,
+with the number of its likes. Groups are told apart by sums over their people of secret random
+numbers, which two groups that differ have in common with a chance of about 2**-93 (by the engine)
+or 2**-128 however they were made, so that among a million kinds one is overlooked with a chance
+below 2**-50.
 """
 
 from __future__ import annotations
@@ -19,16 +21,24 @@ import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import ceil
+from math import ceil, prod
 from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
 
-from sfumato.counts.counts import Answer, Attribute, Counts, SeveralTuples, TableCounts
+from sfumato.counts.counts import (
+    Answer,
+    Attribute,
+    Counts,
+    SeveralTuples,
+    TableCounts,
+    begin_runs,
+    rank_rows,
+)
 from sfumato.engines.base import Engine, fresh, named, select
 from sfumato.errors import ResourceError
-from sfumato.numbers import Codes, Ints
+from sfumato.numbers import Codes, Ints, run_places
 from sfumato.schema.domain import Domain
 
 # Searching a tuple takes a few copies of it: sorted, by node, with counts on both sides of a cut.
@@ -41,6 +51,7 @@ _LEAST_SHARE = 8  # of the memory that parts take, whatever else is held
 _TUPLE, _GROUP = 64, 64  # bytes that it takes to bring a tuple, and a group of its own
 _MOST_PEOPLE = 1 << 32  # times a number below 2**31: the sums fit a BIGINT
 _WIDE = 1 << 62  # keys that a BIGINT holds
+_SORTED_TUPLE = 80  # bytes that it takes to tell groups by one number of each tuple
 _WIDEST = 10**37  # keys that a DECIMAL(38) holds
 
 
@@ -270,11 +281,71 @@ class StoredCounts(TableCounts):
     # -- equal groups told once -------------------------------------------------------------------
 
     def kinds(self, key: str = "") -> Kinds:
-        """The groups by what they count.
+        """The groups by what they count, each kind by the first of its groups, in their order.
 
         `key`: SQL of the number of a tuple's group, by default its quasi-identifiers.
         """
-        engine, key = self.engine, key or self.group_key()
+        content = None if key else self._content()
+        if content is None:
+            return self._kinds_by_engine(key or self.group_key())
+        return self._kinds_of_numbers(content)
+
+    def _content(self) -> list[int] | None:
+        """How many values all but the quasi-identifiers of a tuple have, its people last.
+
+        None where no number tells a tuple, or numbers do not fit in memory, or lack its weight.
+        """
+        if self.weighted or len(self) * _SORTED_TUPLE > self.engine.memory:
+            return None
+        most = self.engine.fetch(f"SELECT MAX(n) AS n FROM {self.name}").column("n")[0].as_py() or 0
+        sizes = [*(self.codes_in(column) for column in self.other_columns), int(most) + 1]
+        space = prod(max(len(domain), 1) for domain in self.quasi)
+        return sizes if space * prod(sizes) < _WIDE else None
+
+    def _kinds_of_numbers(self, sizes: list[int]) -> Kinds:
+        """Kinds by a number of each tuple: its group's, followed by digits of the rest of it."""
+        number, contents = self.group_key(), prod(sizes)
+        for column, size in zip([*self.other_columns, "n"], sizes, strict=True):
+            number = f"({number}) * {size} + {column}"
+        with self.engine.yield_memory():
+            fetched = self.engine.fetch(select([named(number, "v")], self.name)).column("v")
+            numbers: Ints = fetched.to_numpy().astype(np.int64)
+            del fetched
+            # Rows that were sorted are kept in their order, or nearly: runs are merged.
+            numbers.sort(kind="stable")
+            keys, content = np.divmod(numbers, contents)
+            del numbers
+            begins = np.flatnonzero(begin_runs(keys))
+            keys = keys[begins]
+            rank, first = rank_rows([content], [contents])
+            content = content[first]
+            tuples = np.diff(begins, append=len(rank))
+            kind_of, example = _alike(rank, begins, tuples)
+            place = run_places(begins[example], tuples[example])
+            self._check_kinds(len(place), len(example))
+            digits = _digits(content[rank[place]], sizes)
+            cells = dict(zip([*self.other_columns, "n"], map(pa.array, digits), strict=True))
+            codes = np.array(
+                _digits(keys[example], [max(len(domain), 1) for domain in self.quasi]), np.int32
+            )
+            return Kinds(
+                self.made_of(pa.table(cells)),
+                codes.reshape(len(self.quasi), len(example)),
+                np.repeat(np.arange(len(example)), tuples[example]),
+                np.bincount(kind_of, minlength=len(example)).astype(np.int64, copy=False),
+                pa.chunked_array([pa.array(keys[example])]),
+            )
+
+    def _check_kinds(self, tuples: int, kinds: int) -> None:
+        """Refuse more than fit."""
+        if tuples * _TUPLE + kinds * (8 * len(self.quasi) + _GROUP) > self.engine.memory:
+            raise TooManyKinds(
+                f"the table has {kinds:,} different groups of {tuples:,} tuples, too many for "
+                "the memory limit; raise it, or judge a part of the columns"
+            )
+
+    def _kinds_by_engine(self, key: str) -> Kinds:
+        engine = self.engine
         joins, summed, brought = self._fingerprint()
         grouped = (
             f"SELECT {key} AS k, CAST(SUM(n) AS BIGINT) AS n, {summed}, COUNT(*) AS m "
@@ -286,12 +357,7 @@ class StoredCounts(TableCounts):
         try:
             engine.materialize(name, f"SELECT {kinds} FROM ({grouped}) AS groups GROUP BY {sums}")
             size = engine.fetch(f"SELECT CAST(SUM(m) AS BIGINT) AS m, COUNT(*) AS k FROM {name}")
-            tuples, number = size.column("m")[0].as_py() or 0, size.column("k")[0].as_py()
-            if tuples * _TUPLE + number * (8 * len(self.quasi) + _GROUP) > engine.memory:
-                raise TooManyKinds(
-                    f"the table has {number:,} different groups of {tuples:,} tuples, too many for "
-                    "the memory limit; raise it, or judge a part of the columns"
-                )
+            self._check_kinds(size.column("m")[0].as_py() or 0, size.column("k")[0].as_py())
             kinds_fetched = engine.fetch(f"SELECT k, t FROM {name}").sort_by("k")
             numbered = fresh("kinds")
             engine.put(
@@ -367,6 +433,43 @@ class StoredCounts(TableCounts):
 def bytes_for(tuples: int, columns: int) -> int:
     """The bytes it takes to work on so many tuples in memory."""
     return tuples * (4 * columns + 16) * COPIES
+
+
+def _alike(rank: Ints, begins: Ints, tuples: Ints) -> tuple[Ints, Ints]:
+    """The kind of each group, and the first group of each kind, ascending.
+
+    `rank` tells what each tuple holds besides its group, of which the first begins at `begins`; no
+    two tuples of a group hold the same.
+    """
+    kind_of = np.empty(len(begins), dtype=np.int64)
+    # Most groups are one tuple, which tells the kind.
+    alone = np.flatnonzero(tuples == 1)
+    held = rank[begins[alone]]
+    first = np.full(int(rank.max(initial=-1)) + 1, -1, dtype=np.int64)
+    first[held[::-1]] = alone[::-1]
+    kind_of[alone] = first[held]
+    others = np.flatnonzero(tuples > 1)
+    place = rank[run_places(begins[others], tuples[others])]
+    starts = np.cumsum(tuples[others]) - tuples[others]
+    collision = len(others) > 0
+    while collision:
+        drawn = np.frombuffer(secrets.token_bytes(16 * len(first)), np.uint64).reshape(2, -1)
+        sums, checks = (np.add.reduceat(secret[place], starts) for secret in drawn)
+        _, at, number = np.unique(sums, return_index=True, return_inverse=True)
+        kind_of[others] = others[at][number]
+        collision = bool((checks != checks[at][number]).any())
+    # So far a kind is called by its first group.
+    is_first = kind_of == np.arange(len(begins))
+    return (np.cumsum(is_first) - 1)[kind_of], np.flatnonzero(is_first)
+
+
+def _digits(numbers: Ints, sizes: Sequence[int]) -> list[Ints]:
+    """Numbers taken apart, the first digit first; there are so many of each."""
+    digits = []
+    for size in reversed(sizes):
+        numbers, digit = np.divmod(numbers, size)
+        digits.append(digit)
+    return digits[::-1]
 
 
 def _up_to(number: int) -> pa.Array:

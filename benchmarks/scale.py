@@ -59,11 +59,12 @@ GROWTH = 1.1  # times as long as so many times the rows, at most
 LONGEST = 500  # seconds that a step may be expected to take
 DEALT = "its search takes the time it is given; what grows is cutting the table into cells"
 STORED = "fewer rows fit into the limit and are held in memory, more are stored and read from disk"
+LOOKED_UP = f"{STORED}; ten times the groups no longer lie in a processor's cache"
 ORDERED = "nearly all of it orders everybody, and beyond the limit that is done on disk"
 WRITTEN = "two thirds of it encode Parquet; what is sorted before lies on disk beyond the limit"
 MISSED = {  # why cost grows more than rows, as profiles have shown it
     "query error of the release": STORED,
-    "linkage with a register": STORED,
+    "linkage with a register": LOOKED_UP,
     "bare GROUP BY": "the floor's own: beyond the limit DuckDB groups on disk",
     "Mondrian, k and l": "ten times the rows are split three levels deeper, each over all of them",
     "Anatomy, l = 3": ORDERED,
@@ -71,8 +72,8 @@ MISSED = {  # why cost grows more than rows, as profiles have shown it
     "writing its two tables": f"as writing the release, of which a profile said: {WRITTEN}",
 }
 AUDITED = (
-    "fewer rows: a new process also loads code, .5 s; more: tuples are grouped and stored, then "
-    "grouped again into kinds of groups, where the floor groups once and stores nothing"
+    "fewer rows: a new process also loads code, .5 s; more: tuples are kept on disk for whatever "
+    "is asked next, where the floor stores nothing"
 )
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 Case = Literal["single", "set", "multiset"]
+_LONG_RUN = 1 << 10  # numbers in order that are merged more quickly than sorted
 _LOOKUP = 1 << 24  # key spaces up to here may be ranked by table look-up, larger ones by sorting
 
 
@@ -396,7 +397,8 @@ def _rank(key: Ints, space: int) -> tuple[Ints, Ints]:
         used = first >= 0
         number = np.cumsum(used, dtype=np.int64) - 1
         return number[key], first[used]
-    if (key[1:] >= key[:-1]).all():  # as the tuples of a table are
+    breaks = np.count_nonzero(key[1:] < key[:-1])
+    if not breaks:  # as the tuples of a table are
         begins = begin_runs(key)
         return np.cumsum(begins, dtype=np.int64) - 1, np.flatnonzero(begins)
     bits = total.bit_length()
@@ -404,8 +406,10 @@ def _rank(key: Ints, space: int) -> tuple[Ints, Ints]:
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
         return number.astype(np.int64), first.astype(np.int64)
     # Plain numbers, each with its place as the last digits, are sorted many times as fast as places
-    # by their numbers.
-    packed = np.sort((key << bits) | np.arange(total))
+    # by their numbers. Where they come in long runs, as an engine gives back what was sorted, those
+    # are merged.
+    runs = breaks * _LONG_RUN < total
+    packed = np.sort((key << bits) | np.arange(total), kind="stable" if runs else None)
     order = packed & ((1 << bits) - 1)
     packed >>= bits
     begins = begin_runs(packed)

@@ -5,8 +5,8 @@ the domains come out of the same scan. *Coded* (`store`): fetch each column's di
 join their codes inside the SELECT and group by these; needed when distinct tuples number in the
 millions (raw text keys take three times the memory), when rows must first be gathered by person,
 and when the counts themselves may not fit in memory. *Sorted* (`row_numbers`): where nearly every
-row is a tuple of its own, grouping saves nothing. The choice is by expected distinct tuples; no
-table of encoded rows is ever written.
+row is a tuple of its own, grouping saves nothing, and a number a row fits where tuples do not. The
+choice is by expected distinct tuples; no table of encoded rows is ever written.
 """
 
 from __future__ import annotations

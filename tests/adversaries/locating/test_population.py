@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pyarrow as pa
 import pytest
 
 import sfumato as sf
+from sfumato.adversaries.locating import people as looked_up
 from sfumato.adversaries.locating.people import (
     RegionIndex,
+    Register,
     count_behind,
     people_maybe_inside,
     people_surely_inside,
 )
+from sfumato.counts.stored import bytes_for
 from tests.oracles.containing import containing
+from tests.table.beyond_memory import beyond
 
 SCHEMA = sf.Schema(["age", "sex"], "s", hierarchies={"age": sf.intervals([2, 4, 8])})
 
@@ -92,6 +98,63 @@ def test_many_people_are_looked_up_as_few_are(
         found.append((sorted(pairs), [people.tolist() for people in behind]))
     assert found[0] == found[1]
     assert len(found[0][0]) > 50
+
+
+@pytest.mark.parametrize("anonymizer", [sf.Mondrian(), sf.Deal(sweeps=1)])
+@pytest.mark.parametrize("block", [1, 7, 100])
+def test_people_are_told_in_their_order_however_many_are_looked_up_at_once(
+    anonymizer: sf.Anonymizer, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By several threads, block by block; each with her groups in their order."""
+    ours = sf.anonymize(table(4), sf.Policy([sf.KAnonymity(3)], anonymizer=anonymizer), seed=0)
+    codes = table(5, 300).counts.in_memory("a test").codes
+    compared = RegionIndex.of(ours.regions, table(5, 300).counts.quasi)
+    expected = [np.concatenate(column) for column in zip(*compared.pairs(codes), strict=True)]
+    monkeypatch.setattr("sfumato.adversaries.locating.locate._FEW_PAIRS", -1)
+    monkeypatch.setattr(looked_up, "_BLOCK", block)
+    monkeypatch.setattr(looked_up, "_AHEAD", 3)
+    index = RegionIndex.of(ours.regions, table(5, 300).counts.quasi)
+    found = list(index.pairs(codes))
+    assert len(found) == -(-codes.shape[1] // block)
+    for column, whole in zip(zip(*found, strict=True), expected, strict=True):
+        assert np.concatenate(column).tolist() == whole.tolist()
+    monkeypatch.undo()  # who has a tree goes on to ask it: its boxes stand in another order
+    again = [np.concatenate(column) for column in zip(*index.pairs(codes), strict=True)]
+    assert all(one.tolist() == other.tolist() for one, other in zip(again, expected, strict=True))
+
+
+_FINE = sf.Schema(["a", "b", "c"])
+
+
+def test_boxes_that_are_compared_together_stand_together() -> None:
+    """Groups are in any order; of millions each would be fetched from afar."""
+    chance = np.random.default_rng(1)
+    people = sf.read(pa.table({name: chance.integers(0, 50, 3000) for name in "abc"}), _FINE)
+    ours = sf.anonymize(people, sf.Policy([sf.KAnonymity(3)], sf.Mondrian()), seed=0)
+    shuffled = ours.regions.take(chance.permutation(len(ours.groups)))
+    index = RegionIndex.of(shuffled, people.counts.quasi)
+    _, items = index._boxes._tree
+    _, first = np.unique(items, return_index=True)
+    assert len(first) == len(ours.groups) > 100
+    assert (np.diff(first) > 0).all()
+
+
+def test_a_register_s_tuples_take_no_more_memory_than_is_reckoned_with(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chance, names = np.random.default_rng(2), [f"c{place}" for place in range(8)]
+    people = {name: chance.integers(0, 50, 100_000) for name in names}
+    register = beyond(sf.read(pa.table(people), sf.Schema(quasi=names)), 100_000)
+    monkeypatch.setattr(looked_up, "_SORTED", 4096)
+    arrow, reckoned = 4 * 8 + 8, bytes_for(1, 8) / looked_up._LIGHT
+    tracemalloc.start()
+    try:
+        parts = Register.of(names, register).parts()
+        assert sum(int(n.sum()) for _, n in parts) == 100_000
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak + arrow * 100_000 < 1.1 * reckoned * 100_000
 
 
 def test_buckets_show_no_regions() -> None:

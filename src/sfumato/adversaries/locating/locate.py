@@ -338,7 +338,7 @@ class BoxIndex:
     compared: ClassVar[int] = 0  # pairs, by all that there were in this process
 
     _columns: tuple[ValueClasses, ...]
-    _fittable: Ints  # the groups that somebody's values may fit
+    _fittable: Ints  # the groups that somebody's values may fit, in the order of the boxes
     _boxes: Boxes
 
     @classmethod
@@ -378,9 +378,22 @@ class BoxIndex:
 
     @cached_property
     def _tree(self) -> tuple[Ints, Codes]:
+        """The tree over boxes, which are put in the order of its leaves on the way.
+
+        Boxes of a leaf are read together, and of millions each would be fetched from afar.
+        """
         from sfumato.adversaries.locating import kernel  # its compiler loads slowly
 
-        return kernel.build(self._boxes.published, self._boxes.low, self._boxes.high)
+        published = self._boxes.published
+        nodes, items = kernel.build(published, self._boxes.low, self._boxes.high)
+        place = np.empty(len(published), dtype=np.int32)  # where a box comes first in a leaf
+        place[items[::-1]] = np.arange(len(items) - 1, -1, -1, dtype=np.int32)
+        order = np.argsort(place)
+        place[order] = np.arange(len(order), dtype=np.int32)
+        for column in range(published.shape[1]):  # in their place: they are most of the index
+            published[:, column] = published[order, column]
+        self._fittable[:] = self._fittable[order]
+        return nodes, place[items]
 
     @property
     def size(self) -> int:
@@ -389,14 +402,19 @@ class BoxIndex:
             self._boxes.published.nbytes + self._fittable.nbytes + sum(t.nbytes for t in self._tree)
         )
 
+    def compiles(self, people: int) -> bool:
+        """Whether so many are looked up by compiled code; then the tree stands, and several threads
+        may do so at once."""
+        few = people * len(self._fittable) <= _FEW_PAIRS and BoxIndex.compared <= _PATIENCE
+        return "_tree" in vars(self) or (not few and bool(self._tree))
+
     def locate(self, codes: Codes, *, among: int | None = None) -> Located:
         """The groups whose regions contain each tuple `codes[:, i]`; `among`: of so many in all."""
         points = np.vstack(
             [column.class_of[row] for column, row in zip(self._columns, codes, strict=True)]
         )
         boxes, total = self._boxes, points.shape[1]
-        expected = (among or total) * len(self._fittable)
-        if expected <= _FEW_PAIRS and BoxIndex.compared <= _PATIENCE:
+        if not self.compiles(among or total):
             BoxIndex.compared += total * len(self._fittable)
             point, box = boxes.containing(points)
             return Located(tallied_offsets(point, total), self._fittable[box])

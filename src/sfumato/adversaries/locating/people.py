@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.adversaries.locating.locate import BoxIndex
+from sfumato.adversaries.locating.locate import BoxIndex, Located
 from sfumato.counts.counts import Counts, TableCounts, rank_rows
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Scratch, named, select
@@ -140,8 +141,9 @@ def _pairs(
 
 
 _BLOCK = 1 << 16  # population tuples matched at once
-_SORTED = 1 << 21  # population tuples sorted at once
-_LIGHT = 2  # a tuple that is only looked up is copied so many times less often than one searched
+_AHEAD = 16  # blocks that are matched before the first of them is asked for
+_SORTED = 1 << 20  # population tuples sorted at once
+_LIGHT = 4  # a tuple that is only looked up is copied so many times less often than one searched
 _GROUP = 100  # bytes of a finished group
 SLACK = 1e-9  # sums of weights are floats
 WEIGHTS: Literal["weights"] = "weights"
@@ -279,9 +281,21 @@ class RegionIndex:
     def pairs(self, codes: Codes) -> Iterator[tuple[Ints, Ints]]:
         """Tuples, and a place each that they fit; all places of a tuple at once."""
         total = codes.shape[1]
-        for start in range(0, total, _BLOCK):
-            located = self._boxes.locate(codes[:, start : start + _BLOCK], among=total)
-            yield start + rows_of(located.indptr), located.groups
+
+        def locate(start: int) -> Located:
+            return self._boxes.locate(codes[:, start : start + _BLOCK], among=total)
+
+        blocks = range(0, total, _BLOCK)
+        if len(blocks) == 1 or not self._boxes.compiles(total):
+            for start in blocks:
+                located = locate(start)
+                yield start + rows_of(located.indptr), located.groups
+            return
+        with ThreadPoolExecutor() as pool:
+            for first in range(0, len(blocks), _AHEAD):
+                here = blocks[first : first + _AHEAD]
+                for start, located in zip(here, pool.map(locate, here), strict=True):
+                    yield start + rows_of(located.indptr), located.groups
 
 
 def places_of(columns: Sequence[str], population: Table) -> tuple[int, ...]:

@@ -145,6 +145,7 @@ Ints = npt.NDArray[np.int64]  # counts, positions, offsets
 Floats = npt.NDArray[np.float64]  # probabilities, weights, losses
 Bools = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int32]  # positions in a column's domain
+ShortCodes = Codes | npt.NDArray[np.uint16]  # where there are millions, and few different ones
 SetWords = npt.NDArray[np.uint64]  # sets of up to 64 values a word
 
 Array = TypeVar("Array", bound=npt.NDArray[Any])

@@ -101,9 +101,9 @@ def test_many_people_are_looked_up_as_few_are(
 
 
 @pytest.mark.parametrize("anonymizer", [sf.Mondrian(), sf.Deal(sweeps=1)])
-@pytest.mark.parametrize("block", [1, 7, 100])
+@pytest.mark.parametrize(("block", "small"), [(1, 1 << 16), (7, 1 << 16), (100, 0)])
 def test_people_are_told_in_their_order_however_many_are_looked_up_at_once(
-    anonymizer: sf.Anonymizer, block: int, monkeypatch: pytest.MonkeyPatch
+    anonymizer: sf.Anonymizer, block: int, small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By several threads, block by block; each with her groups in their order."""
     ours = sf.anonymize(table(4), sf.Policy([sf.KAnonymity(3)], anonymizer=anonymizer), seed=0)
@@ -111,9 +111,11 @@ def test_people_are_told_in_their_order_however_many_are_looked_up_at_once(
     compared = RegionIndex.of(ours.regions, table(5, 300).counts.quasi)
     expected = [np.concatenate(column) for column in zip(*compared.pairs(codes), strict=True)]
     monkeypatch.setattr("sfumato.adversaries.locating.locate._FEW_PAIRS", -1)
+    monkeypatch.setattr("sfumato.adversaries.locating.locate._SMALL", small)
     monkeypatch.setattr(looked_up, "_BLOCK", block)
     monkeypatch.setattr(looked_up, "_AHEAD", 3)
     index = RegionIndex.of(ours.regions, table(5, 300).counts.quasi)
+    assert index._boxes._boxes.published.itemsize == (2 if small else 4)
     found = list(index.pairs(codes))
     assert len(found) == -(-codes.shape[1] // block)
     for column, whole in zip(zip(*found, strict=True), expected, strict=True):

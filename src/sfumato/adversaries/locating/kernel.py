@@ -16,7 +16,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.compiled import inner, kernel, sort_numbers, with_room
-from sfumato.numbers import Codes, Floats, Ints, fraction, offsets_of
+from sfumato.numbers import Codes, Floats, Ints, ShortCodes, fraction, offsets_of
 
 # The nearest centroids of a point, all ties included: a k-d tree, compiled.
 #
@@ -203,7 +203,7 @@ def _place_of(number: int, listed: Ints, start: int, stop: int) -> int:
 
 @inner
 def _best_cut(
-    published: Codes, low: Ints, high: Ints, items: Codes, begins: Ints, ends: Ints
+    published: ShortCodes, low: Ints, high: Ints, items: Codes, begins: Ints, ends: Ints
 ) -> tuple[int, int, int, int]:
     """The column and class to cut at, how many boxes that copies, and how many its larger side has.
 
@@ -253,7 +253,7 @@ def _best_cut(
     return column, place, copies, most
 
 
-def build(published: Codes, low: Ints, high: Ints) -> tuple[Ints, Codes]:
+def build(published: ShortCodes, low: Ints, high: Ints) -> tuple[Ints, Codes]:
     """The tree over boxes, box g being `low[p]..high[p]` of p = `published[g, c]` in each column c.
 
     Its nodes, and the boxes of its leaves.
@@ -264,7 +264,7 @@ def build(published: Codes, low: Ints, high: Ints) -> tuple[Ints, Codes]:
 
 
 @kernel
-def _build_boxes(published: Codes, low: Ints, high: Ints, widest: int) -> tuple[Ints, Codes]:
+def _build_boxes(published: ShortCodes, low: Ints, high: Ints, widest: int) -> tuple[Ints, Codes]:
     total = published.shape[0]
     begins, ends = np.zeros(widest, np.int64), np.zeros(widest, np.int64)
     nodes, used = np.empty(64 * _NODE, np.int64), 1
@@ -323,7 +323,7 @@ def _build_boxes(published: Codes, low: Ints, high: Ints, widest: int) -> tuple[
 
 @inner
 def _contains(
-    published: Codes,
+    published: ShortCodes,
     low: Ints,
     high: Ints,
     gap: Ints,
@@ -348,7 +348,7 @@ def _contains(
 def search(
     nodes: Ints,
     items: Codes,
-    published: Codes,
+    published: ShortCodes,
     low: Ints,
     high: Ints,
     gap: Ints,

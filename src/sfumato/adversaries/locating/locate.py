@@ -35,6 +35,7 @@ from sfumato.numbers import (
     Codes,
     Floats,
     Ints,
+    ShortCodes,
     distinct,
     rows_of,
     taken_rows,
@@ -47,6 +48,7 @@ from sfumato.release.release import Release
 from sfumato.schema.domain import Domain
 from sfumato.schema.region import Value, place_of, text_of
 
+_SMALL = 1 << 16  # parts that two bytes tell apart
 _AT_ONCE = 1 << 20  # places that are looked up at once
 _FEW_PAIRS = 1 << 23  # of people and boxes, which NumPy compares in a tenth of a second
 _PATIENCE = 1 << 25  # pairs compared in a process, as a search does: compiled code is worth loading
@@ -302,7 +304,7 @@ class Boxes:
     There are few such parts p, and millions of groups, each of which is read from one place.
     """
 
-    published: Codes
+    published: ShortCodes
     low: Ints
     high: Ints
     gap: Ints
@@ -354,11 +356,15 @@ class BoxIndex:
         for fitting, codes in zip(fits, regions.codes, strict=True):
             fittable &= fitting[codes]
         groups = np.flatnonzero(fittable)
-        published = np.empty((len(groups), len(columns)), dtype=np.int32)
+        small = sum(len(column.low) for column in columns) <= _SMALL  # as a rule: half the memory
+        published = np.empty((len(groups), len(columns)), dtype=np.uint16 if small else np.int32)
         gaps, offsets, listed, parts = [], [np.zeros(1, np.int64)], [np.zeros(0, np.int64)], 0
         for place, (column, codes) in enumerate(zip(columns, regions.codes, strict=True)):
             np.add(
-                codes if len(groups) == len(codes) else codes[groups], parts, published[:, place]
+                codes if len(groups) == len(codes) else codes[groups],
+                parts,
+                published[:, place],
+                casting="unsafe",  # they are as few as two bytes tell apart
             )
             parts += len(column.low)
             before = sum(len(offset) - 1 for offset in offsets[1:])

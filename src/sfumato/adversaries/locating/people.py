@@ -142,9 +142,9 @@ def _pairs(
 
 _BLOCK = 1 << 16  # population tuples matched at once
 _AHEAD = 16  # blocks that are matched before the first of them is asked for
-_SORTED = 1 << 20  # population tuples sorted at once
+_SORTED = 1 << 18  # population tuples sorted at once
 _LIGHT = 4  # a tuple that is only looked up is copied so many times less often than one searched
-_GROUP = 100  # bytes of a finished group
+_GROUP = 130  # bytes of a finished group that was judged
 SLACK = 1e-9  # sums of weights are floats
 WEIGHTS: Literal["weights"] = "weights"
 Population = Table | Release | Literal["weights"]

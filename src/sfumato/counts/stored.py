@@ -320,7 +320,7 @@ class StoredCounts(TableCounts):
             rank, first = rank_rows([content], [contents])
             content = content[first]
             tuples = np.diff(begins, append=len(rank))
-            kind_of, example = _alike(rank, begins, tuples)
+            kind_of, example = _kinds_of_groups(rank, begins, tuples)
             place = run_places(begins[example], tuples[example])
             self._check_kinds(len(place), len(example))
             digits = _digits(content[rank[place]], sizes)
@@ -435,7 +435,7 @@ def bytes_for(tuples: int, columns: int) -> int:
     return tuples * (4 * columns + 16) * COPIES
 
 
-def _alike(rank: Ints, begins: Ints, tuples: Ints) -> tuple[Ints, Ints]:
+def _kinds_of_groups(rank: Ints, begins: Ints, tuples: Ints) -> tuple[Ints, Ints]:
     """The kind of each group, and the first group of each kind, ascending.
 
     `rank` tells what each tuple holds besides its group, of which the first begins at `begins`; no
@@ -444,10 +444,10 @@ def _alike(rank: Ints, begins: Ints, tuples: Ints) -> tuple[Ints, Ints]:
     kind_of = np.empty(len(begins), dtype=np.int64)
     # Most groups are one tuple, which tells the kind.
     alone = np.flatnonzero(tuples == 1)
-    held = rank[begins[alone]]
+    content = rank[begins[alone]]
     first = np.full(int(rank.max(initial=-1)) + 1, -1, dtype=np.int64)
-    first[held[::-1]] = alone[::-1]
-    kind_of[alone] = first[held]
+    first[content[::-1]] = alone[::-1]
+    kind_of[alone] = first[content]
     others = np.flatnonzero(tuples > 1)
     place = rank[run_places(begins[others], tuples[others])]
     starts = np.cumsum(tuples[others]) - tuples[others]

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 
 import sfumato as sf
 from sfumato.adversaries.composition.attack import intersection_attack
+from sfumato.adversaries.locating import boxes as looked_up
 from sfumato.adversaries.locating import kernel
-from sfumato.adversaries.locating import locate as looked_up
+from sfumato.adversaries.locating.boxes import Boxes
 from sfumato.adversaries.locating.kernel import nearest
-from sfumato.adversaries.locating.locate import Boxes, locate
+from sfumato.adversaries.locating.locate import locate
 from sfumato.adversaries.locating.targets import read_targets
 from sfumato.adversaries.locating.value_classes import value_classes
 from sfumato.anonymizers.base import Task

@@ -86,8 +86,8 @@ def test_many_people_are_looked_up_as_few_are(
     register = table(5, 300)
     found = []
     for most in (1 << 25, -1):
-        monkeypatch.setattr("sfumato.adversaries.locating.locate._FEW_PAIRS", most)
-        monkeypatch.setattr("sfumato.adversaries.locating.locate.BoxIndex.compared", 0)
+        monkeypatch.setattr("sfumato.adversaries.locating.boxes._FEW_PAIRS", most)
+        monkeypatch.setattr("sfumato.adversaries.locating.boxes.BoxIndex.compared", 0)
         index = RegionIndex.of(ours.regions, register.counts.quasi)
         pairs = [
             (who, place)
@@ -110,8 +110,8 @@ def test_people_are_told_in_their_order_however_many_are_looked_up_at_once(
     codes = table(5, 300).counts.in_memory("a test").codes
     compared = RegionIndex.of(ours.regions, table(5, 300).counts.quasi)
     expected = [np.concatenate(column) for column in zip(*compared.pairs(codes), strict=True)]
-    monkeypatch.setattr("sfumato.adversaries.locating.locate._FEW_PAIRS", -1)
-    monkeypatch.setattr("sfumato.adversaries.locating.locate._SMALL", small)
+    monkeypatch.setattr("sfumato.adversaries.locating.boxes._FEW_PAIRS", -1)
+    monkeypatch.setattr("sfumato.adversaries.locating.boxes._SMALL", small)
     monkeypatch.setattr(looked_up, "_BLOCK", block)
     monkeypatch.setattr(looked_up, "_AHEAD", 3)
     index = RegionIndex.of(ours.regions, table(5, 300).counts.quasi)

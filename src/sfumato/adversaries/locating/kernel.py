@@ -1,6 +1,6 @@
 """Which boxes is a point in, and which centroids are nearest? Two k-d trees, compiled.
 
-Each group is a box of classes (`locate.py`), a run of them in every column. A node of the
+Each group is a box of classes (`boxes.py`), a run of them in every column. A node of the
 tree cuts one column in two; a box that the cut crosses goes to both sides, so a point walks down a
 single path and tests only the boxes of one leaf. Mondrian's cells and the groups of a lattice node
 always have a cut that crosses nothing, so few are copied and paths are short. Where boxes overlap,

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from sfumato.adversaries.locating.locate import BoxIndex, Located
+from sfumato.adversaries.locating.boxes import BoxIndex
 from sfumato.counts.counts import Counts, TableCounts, rank_rows
 from sfumato.counts.stored import StoredCounts
 from sfumato.engines.base import Scratch, named, select
@@ -282,20 +282,20 @@ class RegionIndex:
         """Tuples, and a place each that they fit; all places of a tuple at once."""
         total = codes.shape[1]
 
-        def locate(start: int) -> Located:
+        def locate(start: int) -> tuple[Ints, Ints]:
             return self._boxes.locate(codes[:, start : start + _BLOCK], among=total)
 
         blocks = range(0, total, _BLOCK)
         if len(blocks) == 1 or not self._boxes.compiles(total):
             for start in blocks:
-                located = locate(start)
-                yield start + rows_of(located.indptr), located.groups
+                indptr, groups = locate(start)
+                yield start + rows_of(indptr), groups
             return
         with ThreadPoolExecutor() as pool:
             for first in range(0, len(blocks), _AHEAD):
                 here = blocks[first : first + _AHEAD]
-                for start, located in zip(here, pool.map(locate, here), strict=True):
-                    yield start + rows_of(located.indptr), located.groups
+                for start, (indptr, groups) in zip(here, pool.map(locate, here), strict=True):
+                    yield start + rows_of(indptr), groups
 
 
 def places_of(columns: Sequence[str], population: Table) -> tuple[int, ...]:

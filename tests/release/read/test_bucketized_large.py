@@ -258,6 +258,23 @@ def test_a_pair_that_does_not_fit_is_refused_in_the_same_words(
     assert told[0] == told[1]
 
 
+@pytest.mark.parametrize("declared", [{"several": "multiset"}, {"lists": {"ill": ";"}}, {}])
+@pytest.mark.parametrize("having", [0, 2])
+def test_a_bucket_of_no_people_is_refused_also_where_buckets_publish_bags(
+    declared: dict[str, Any], having: int
+) -> None:
+    schema = sf.Schema(["age"], "ill", count="n", **declared)
+    listed = LISTED.append_column("n", pa.array([1, 1, 1, 0, 0]))
+    values = VALUES.append_column("n", pa.array([1, 1, 0, having, 0]))
+    told = []
+    for reader in (read, by_engine):
+        with pytest.raises(sf.InputError) as caught:
+            reader((listed, values), schema)
+        told.append(str(caught.value))
+    assert told[0].startswith("1 group(s) are in the table but not in the table: '2'; both files")
+    assert told[0] == told[1]
+
+
 def test_ids_that_are_neither_texts_nor_whole_numbers() -> None:
     floats = LISTED.set_column(0, "gid", LISTED.column("gid").cast(pa.float64()))
     with pytest.raises(ResourceError, match="'gid' are of type double; write them as texts or"):

@@ -113,6 +113,7 @@ def _in_memory(pair: BucketPair, tuples: Counts, counts: Counts) -> Release:
     members, group_of = _match(pair, tuples, counts)
     people = sums_by(tuples.codes[0], tuples.n, len(members))
     having = sums_by(group_of, counts.n, len(members))
+    _check_people(pair, tuples.quasi[0].labels, people, having)
     table = Table(pair.published, counts, {}, pair.buckets, pair.engine)
     if pair.publishes_bags(differ=bool((having != people).any())):
         release = _of_bags(table, counts, group_of, people, members)
@@ -138,6 +139,16 @@ def _of_bags(
         disjoint=members.disjoint(),
         notes=(*standing_notes(table), bag_note(groups)),
     )
+
+
+def _check_people(pair: BucketPair, ids: Sequence[str], people: Ints, having: Ints) -> None:
+    """Refuse groups that hold nobody, because the first file counts 0 people of each of them."""
+    for refuse, groups in (
+        (pair.refuse_unlisted, (people == 0) & (having > 0)),
+        (pair.refuse_without_values, people == 0),
+    ):
+        if groups.any():
+            refuse([ids[g] for g in np.flatnonzero(groups).tolist()])
 
 
 def _check_sizes(pair: BucketPair, ids: Sequence[str], people: Ints, having: Ints) -> None:

@@ -158,10 +158,13 @@ def _kept(engine: Engine, scratch: Scratch, content: str, query: str) -> str:
 
 
 def _checked(pair: BucketPair, ids: str) -> InputError | None:
-    """Refuses values without people; what is wrong where people have one value each, or None."""
-    unlisted, first = _first_of(pair, ids, "people IS NULL")
+    """Refuses groups without people; what is wrong where people have one value each, or None."""
+    unlisted, first = _first_of(pair, ids, "people IS NULL OR people = 0 AND held > 0")
     if unlisted:
         pair.refuse_unlisted(first.column("id").to_pylist(), unlisted)
+    nobody, first = _first_of(pair, ids, "people = 0")
+    if nobody:
+        pair.refuse_without_values(first.column("id").to_pylist(), nobody)
     differ: InputError | None = None
     try:
         empty, first = _first_of(pair, ids, "COALESCE(held, 0) = 0")

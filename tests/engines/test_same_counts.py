@@ -183,6 +183,90 @@ def test_spark_tells_missing_cells_side_by_side_apart(spark: Any) -> None:
     assert found == [0b000, 0b100, 0b011, 0b110]
 
 
+def test_spark_does_not_take_a_row_for_one_with_a_long_code(spark: Any) -> None:
+    """Of codes with nearly all bits of a hash, every eighth value that is not listed had one."""
+    engine = Spark(Reading(), session=spark)
+    rows = pa.table({"a": [f"a{n}" for n in range(200)], "b": [f"b{n}" for n in range(200)]})
+    source = engine.register(rows)
+    size = 1 << 30
+    digits = [
+        row_numbers.Digit(source.column(name), pa.array([f"{name}0"]), np.array([size - 1]), size)
+        for name in "ab"
+    ]
+    joins, number = row_numbers.join_numbers(engine, source.name, digits, [])
+    found = engine.fetch(select([named(number, "v")], joins)).column(0)
+    assert found.drop_null().to_pylist() == [size * size - 1]
+
+
+def _wide() -> pa.Table:
+    """More columns than an array has dimensions and a set of groupings has bits."""
+    people = [*range(20), 0]
+    return pa.table({"id": people, **{f"same{n}": ["x"] * len(people) for n in range(70)}})
+
+
+@pytest.mark.parametrize("looked_at", [5, 60])
+def test_many_columns_of_one_value_are_numbered(
+    looked_at: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
+    monkeypatch.setattr(row_numbers, "_UNALIKE", 0.0)
+    monkeypatch.setattr(row_numbers, "_LOOKED_AT", looked_at)
+    monkeypatch.setattr(scanning, "_raw", None)
+    table = _wide()
+    counts = sf.read(table, sf.Schema(quasi=table.schema.names)).counts
+    assert sorted(counts.n) == [1] * 19 + [2]
+
+
+@pytest.mark.parametrize("way", ["by numbers of rows", "by codes"])
+def test_spark_finds_the_same_people_in_many_columns(
+    spark: Any, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = _wide()
+    schema = sf.Schema(quasi=table.schema.names)
+    expected = told(sf.read(table, schema))
+    if way == "by codes":
+        monkeypatch.setattr(scanning, "MANY_ROWS", 0)
+        monkeypatch.setattr(scanning, "MANY_TUPLES", -1)
+    else:
+        monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
+        monkeypatch.setattr(row_numbers, "_UNALIKE", 0.0)
+        monkeypatch.setattr(row_numbers, "_LOOKED_AT", 5)
+    monkeypatch.setattr(scanning, "_raw", None)
+    assert told(sf.read(table, schema, engine="spark")) == expected
+
+
+def _other_bytes() -> pa.Table:
+    """What calls itself a text, and whose bytes are none."""
+    parts = pa.array([b"x", b"\xff", b"y"]).buffers()
+    return pa.table({"a": pa.Array.from_buffers(pa.string(), 3, parts), "b": list("xyx")})
+
+
+@pytest.mark.parametrize("roles", [{"quasi": ["a"]}, {"quasi": ["b"], "sensitive": "a"}])
+def test_texts_of_other_bytes_are_refused(roles: Any) -> None:
+    with pytest.raises(InputError, match="'a' of the table holds text that is not UTF-8"):
+        sf.read(_other_bytes(), sf.Schema(**roles))
+
+
+def test_spark_refuses_texts_of_other_bytes(spark: Any, tmp_path: Path) -> None:
+    file = tmp_path / "people.parquet"
+    pq.write_table(_other_bytes(), file)
+    with pytest.raises(InputError, match="holds text that is not UTF-8"):
+        sf.read(file, sf.Schema(quasi=["a"]), engine="spark")
+
+
+def test_spark_refuses_a_file_that_is_emptied_while_it_is_read(
+    spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
+    table, file = pa.table({"a": ["x", "y"], "b": [1, 2]}), tmp_path / "people.parquet"
+    pq.write_table(table, file)
+    engine = Spark(Reading(), session=spark)
+    source = engine.register(file)
+    pq.write_table(table.slice(2), file)
+    with pytest.raises(InputError, match="holds 0 rows"):
+        scanning.scan(engine, source, sf.Schema(quasi=["a", "b"]))
+
+
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=12), st.data())
 def test_a_number_is_taken_apart_into_the_digits_it_was_made_of(
     lengths: list[int], data: st.DataObject

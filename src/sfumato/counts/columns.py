@@ -139,6 +139,7 @@ def measures(source: Source, schema: Schema) -> list[str]:
 
 
 def domain_of(name: str, raw: pa.Array, source: Source, schema: Schema) -> tuple[Domain, Codes]:
+    _refuse_other_bytes(name, raw, source)
     recipe, declared = schema.hierarchies.get(name), schema.domains.get(name)
     if declared is None and recipe is None and name in schema.sensitive:
         _refuse_undeclared(name, raw, schema)
@@ -193,6 +194,19 @@ class CodedValues:
         if name in schema.quasi and len(np.unique(codes)) < len(codes):
             self.two_ways.append(name)
         return domain, codes
+
+
+def _refuse_other_bytes(name: str, raw: pa.Array, source: Source) -> None:
+    """Files and frames may call bytes a text that are none, and not every engine looks at them."""
+    if str(raw.type) not in ("string", "large_string", "string_view"):
+        return
+    try:
+        raw.validate(full=True)
+    except pa.ArrowInvalid:
+        raise InputError(
+            f"column {name!r} of {source.label} holds text that is not UTF-8; convert it to UTF-8 "
+            "first"
+        ) from None
 
 
 def _refuse_undeclared(name: str, raw: pa.Array, schema: Schema) -> None:

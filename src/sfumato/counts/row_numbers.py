@@ -45,8 +45,10 @@ SORTED_ROWS = 250_000  # from which rows that are nearly all different are sorte
 NUMBER_BITS = 62  # of numbers that a BIGINT holds
 _LOOKED_AT = 1 << 16  # rows that tell whether they are, and nearly all values of their columns
 _UNALIKE = 0.5  # the share of them that is different, if they are
+_SETS_AT_ONCE = 32  # columns of one query's GROUPING SETS: engines have a bit for each
 _AT_ONCE = 1 << 16  # numbers that stay in a processor's cache while they are taken apart
 _SHARED = 1 << 13  # combinations of values that columns may share a table of codes for
+_LONGEST_CODE = 1 << 16  # of what is looked up: the shorter, the surer a row without one is told
 
 
 @dataclass(frozen=True)
@@ -72,11 +74,16 @@ def values_of(engine: Engine, relation: str, listed: Sequence[str]) -> list[pa.A
     """The distinct cells of each of some SQL expressions.
 
     An engine of its own, to which every query is a job that must be planned and sent round, is
-    asked for all of them at once.
+    asked for many of them at once.
     """
     if engine.embedded or len(listed) == 1:
         asked = [select([named(key, "v")], relation, group=[key]) for key in listed]
         return [engine.fetch(query).column(0).combine_chunks() for query in asked]
+    portions = (listed[at : at + _SETS_AT_ONCE] for at in range(0, len(listed), _SETS_AT_ONCE))
+    return [raw for portion in portions for raw in _values_at_once(engine, relation, portion)]
+
+
+def _values_at_once(engine: Engine, relation: str, listed: Sequence[str]) -> list[pa.Array]:
     places = range(len(listed))
     cells = select([named(key, f"v{at}") for at, key in enumerate(listed)], relation)
     asked_for = [f"v{at}" for at in places]
@@ -155,7 +162,8 @@ def _look_up(
 
 def _looked_up(engine: Engine, together: Sequence[Digit]) -> bool:
     combinations = prod(len(digit.values) for digit in together)
-    return engine.looks_up([digit.values.type for digit in together], combinations)
+    short = prod(digit.size for digit in together) <= _LONGEST_CODE
+    return short and engine.looks_up([digit.values.type for digit in together], combinations)
 
 
 def _shared(digits: Sequence[Digit]) -> Iterator[list[Digit]]:
@@ -183,8 +191,13 @@ def _neighbours(
 
 def _combinations(together: Sequence[Digit]) -> CellCombinations:
     """All cells that some columns may have side by side, by the digits of both."""
-    places = np.indices([len(digit.values) for digit in together]).reshape(len(together), -1)
-    codes: Ints = np.zeros(places.shape[1], dtype=np.int64)
+    lengths = [len(digit.values) for digit in together]
+    # One column at a time: a table may have more columns than an array has dimensions.
+    places = [
+        np.tile(np.repeat(np.arange(length), prod(lengths[at + 1 :])), prod(lengths[:at]))
+        for at, length in enumerate(lengths)
+    ]
+    codes: Ints = np.zeros(prod(lengths), dtype=np.int64)
     for digit, place in zip(together, places, strict=True):
         codes = codes * digit.size + digit.codes[place]
     values = (
@@ -230,7 +243,7 @@ def count_sorted(
     first = [by_distinct(column) for column in sample.columns]
     sizes = [len(column.dictionary) for column in first]
     _, different = rank_rows([column.indices.to_numpy() for column in first], sizes)
-    if len(different) < _UNALIKE * sample.num_rows:
+    if len(different) < _UNALIKE * sample.num_rows or not sample.num_rows:
         return None
     values = [_in_order(column.dictionary) for column in first]
     numbers = _row_numbers(engine, source, schema, values)

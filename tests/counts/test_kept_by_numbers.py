@@ -21,8 +21,7 @@ from sfumato.engines import base
 from sfumato.schema.domain import Domain
 from tests.anonymizers.mondrian_tables import TABLES, small_table
 from tests.examples import few
-from tests.table.beyond_memory import beyond
-from tests.table.test_beyond_memory import SCHEMAS, rows, same
+from tests.table.beyond_memory import SCHEMAS, beyond, patients, same
 
 
 @pytest.mark.parametrize("kind", ["plain", "nobody sensitive"])
@@ -32,7 +31,7 @@ def test_rows_that_are_sorted_are_kept_as_they_are_counted_in_memory(
     kind: str, at_once: int, looked_at: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Equal ones stay together, however few go to the engine at once."""
-    schema, table = sf.Schema(**SCHEMAS[kind]), pa.table(rows(4))  # type: ignore[arg-type]
+    schema, table = sf.Schema(**SCHEMAS[kind]), pa.table(patients(4))  # type: ignore[arg-type]
     expected = sf.read(table, schema).counts.in_memory("this test")
     monkeypatch.setattr(stored, "COPIES", 10**9)  # as if every tuple took a gigabyte
     monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
@@ -49,7 +48,7 @@ def test_rows_that_are_sorted_are_kept_as_they_are_counted_in_memory(
 def test_tuples_are_grouped_where_numbers_do_not_fit_either(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    schema, table = sf.Schema(**SCHEMAS["plain"]), pa.table(rows(4))  # type: ignore[arg-type]
+    schema, table = sf.Schema(**SCHEMAS["plain"]), pa.table(patients(4))  # type: ignore[arg-type]
     expected = sf.read(table, schema).counts.in_memory("this test")
     monkeypatch.setattr(stored, "COPIES", 10**9)
     monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
@@ -119,14 +118,14 @@ def test_kinds_of_what_is_to_be_protected_and_of_nothing_sensitive(
     seed: int, sensitive: list[str]
 ) -> None:
     schema = sf.Schema(quasi=["age", "job"], sensitive=sensitive, protect="hide")
-    counts = beyond(sf.read(pa.table(rows(seed)), schema), 10_000).counts
+    counts = beyond(sf.read(pa.table(patients(seed)), schema), 10_000).counts
     assert counts._content() is not None
     assert told(counts.kinds()) == told(counts.kinds(counts.group_key()))
 
 
 def test_kinds_of_a_table_with_weights_are_found_by_the_engine() -> None:
     schema = sf.Schema(**SCHEMAS["two"])  # type: ignore[arg-type]
-    counts = beyond(sf.read(pa.table(rows(1)), schema), 10_000).counts
+    counts = beyond(sf.read(pa.table(patients(1)), schema), 10_000).counts
     assert counts._content() is None
     assert told(counts.kinds()) == told(counts.kinds(counts.group_key()))
 
@@ -145,7 +144,7 @@ def test_kinds_that_one_sum_does_not_tell_apart_are_told_apart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Numbers of chance that happen to add up to the same are drawn again."""
-    counts = beyond(sf.read(pa.table(rows(2)), _GROUPED), 10_000).counts
+    counts = beyond(sf.read(pa.table(patients(2)), _GROUPED), 10_000).counts
     expected = told(counts.kinds(counts.group_key()))
     draws: list[int] = []
 
@@ -164,7 +163,7 @@ _GROUPED = sf.Schema(quasi=["age", "job"], sensitive="ill")
 
 
 def test_more_kinds_than_fit_are_refused_either_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    counts = beyond(sf.read(pa.table(rows(2)), _GROUPED), 10_000).counts
+    counts = beyond(sf.read(pa.table(patients(2)), _GROUPED), 10_000).counts
     monkeypatch.setattr(stored, "_TUPLE", 1 << 40)
     for by_numbers in (80, 1 << 50):
         monkeypatch.setattr(stored, "_SORTED_TUPLE", by_numbers)

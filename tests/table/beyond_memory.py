@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 
 import sfumato as sf
+from sfumato.counts.counts import Counts
 from sfumato.counts.stored import StoredCounts, bytes_for
 from sfumato.engines.base import Engine, fresh
 from sfumato.engines.duckdb import DuckDB
@@ -93,3 +96,61 @@ def placed(release: Release, table: sf.Table) -> list[Group]:
         (at,) = [g for g, cell in enumerate(regions) if lies_inside(table, person, cell)]
         groups[at].append(person)
     return groups
+
+
+def patients(seed: int) -> dict[str, Any]:
+    """People of several rows each, with lists, weights, counts and missing cells."""
+    chance = Random(seed)
+    total = 300
+    return {
+        "who": [f"p{chance.randint(1, 120)}" for _ in range(total)],
+        "age": [chance.choice([20, 21, 35, None]) for _ in range(total)],
+        "job": [chance.choice(["nurse", "smith", "", "o'neil", 'a "b"']) for _ in range(total)],
+        "ill": [chance.choice(["flu", "gout", None]) for _ in range(total)],
+        "pay": [chance.choice([1.5, 2.0, -0.0]) for _ in range(total)],
+        "had": [
+            chance.choice([None, [], ["x"], ["y", "x"], ["x", None], ["x", "x"]])
+            for _ in range(total)
+        ],
+        "w": [chance.randint(1, 9) / 2 for _ in range(total)],
+        "c": [chance.randint(0, 3) for _ in range(total)],
+        "hide": [chance.choice(["flu", None]) for _ in range(total)],
+    }
+
+
+SCHEMAS = {
+    "plain": {"quasi": ["age", "job"], "sensitive": "ill"},
+    "nobody sensitive": {"quasi": ["age", "job"]},
+    "two": {"quasi": ["age"], "sensitive": ["ill", "pay"], "weight": "w"},
+    "counted": {"quasi": ["job", "age"], "sensitive": "ill", "count": "c", "protect": "hide"},
+    "lists": {"quasi": ["job"], "sensitive": ["had", "ill"]},
+    "multisets": {"quasi": ["job"], "sensitive": ["had"], "several": "multiset"},
+    "people": {"quasi": ["age"], "sensitive": ["ill", "had"], "person": "who", "weight": "w"},
+    "people, multisets": {
+        "quasi": ["age"],
+        "sensitive": "ill",
+        "person": "who",
+        "several": "multiset",
+    },
+}
+
+
+def same(one: Counts, other: Counts) -> None:
+    """Equal tuple by tuple, in the same order."""
+    assert one.quasi == other.quasi
+    assert [a.domain for a in one.sensitive] == [a.domain for a in other.sensitive]
+    for mine, theirs in zip(one.sensitive, other.sensitive, strict=True):
+        assert (mine.sets is None) == (theirs.sets is None)
+        if mine.sets is not None and theirs.sets is not None:
+            assert mine.sets.members.tolist() == theirs.sets.members.tolist()
+            assert mine.sets.offsets.tolist() == theirs.sets.offsets.tolist()
+        assert mine.case == theirs.case
+    assert one.codes.tolist() == other.codes.tolist()
+    assert one.values.tolist() == other.values.tolist()
+    assert one.n.tolist() == other.n.tolist()
+    assert one.extra_memberships == other.extra_memberships
+    if one.weights is not None:
+        assert one.weights == pytest.approx(other.weights)
+    if one.protect is not None:
+        assert other.protect is not None
+        assert one.protect[1].tolist() == other.protect[1].tolist()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -15,11 +14,10 @@ import pytest
 
 import sfumato as sf
 from sfumato.counts import stored
-from sfumato.counts.counts import Counts
 from sfumato.engines.duckdb import DuckDB
 from sfumato.engines.reading import Reading
 from sfumato.errors import InputError, ResourceError
-from tests.table.beyond_memory import beyond
+from tests.table.beyond_memory import SCHEMAS, beyond, patients, same
 
 
 @pytest.fixture
@@ -28,70 +26,13 @@ def nothing_fits(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stored, "COPIES", 10**9)
 
 
-def rows(seed: int) -> dict[str, Any]:
-    chance = Random(seed)
-    total = 300
-    return {
-        "who": [f"p{chance.randint(1, 120)}" for _ in range(total)],
-        "age": [chance.choice([20, 21, 35, None]) for _ in range(total)],
-        "job": [chance.choice(["nurse", "smith", "", "o'neil", 'a "b"']) for _ in range(total)],
-        "ill": [chance.choice(["flu", "gout", None]) for _ in range(total)],
-        "pay": [chance.choice([1.5, 2.0, -0.0]) for _ in range(total)],
-        "had": [
-            chance.choice([None, [], ["x"], ["y", "x"], ["x", None], ["x", "x"]])
-            for _ in range(total)
-        ],
-        "w": [chance.randint(1, 9) / 2 for _ in range(total)],
-        "c": [chance.randint(0, 3) for _ in range(total)],
-        "hide": [chance.choice(["flu", None]) for _ in range(total)],
-    }
-
-
-SCHEMAS = {
-    "plain": {"quasi": ["age", "job"], "sensitive": "ill"},
-    "nobody sensitive": {"quasi": ["age", "job"]},
-    "two": {"quasi": ["age"], "sensitive": ["ill", "pay"], "weight": "w"},
-    "counted": {"quasi": ["job", "age"], "sensitive": "ill", "count": "c", "protect": "hide"},
-    "lists": {"quasi": ["job"], "sensitive": ["had", "ill"]},
-    "multisets": {"quasi": ["job"], "sensitive": ["had"], "several": "multiset"},
-    "people": {"quasi": ["age"], "sensitive": ["ill", "had"], "person": "who", "weight": "w"},
-    "people, multisets": {
-        "quasi": ["age"],
-        "sensitive": "ill",
-        "person": "who",
-        "several": "multiset",
-    },
-}
-
-
-def same(one: Counts, other: Counts) -> None:
-    """Equal tuple by tuple, in the same order."""
-    assert one.quasi == other.quasi
-    assert [a.domain for a in one.sensitive] == [a.domain for a in other.sensitive]
-    for mine, theirs in zip(one.sensitive, other.sensitive, strict=True):
-        assert (mine.sets is None) == (theirs.sets is None)
-        if mine.sets is not None and theirs.sets is not None:
-            assert mine.sets.members.tolist() == theirs.sets.members.tolist()
-            assert mine.sets.offsets.tolist() == theirs.sets.offsets.tolist()
-        assert mine.case == theirs.case
-    assert one.codes.tolist() == other.codes.tolist()
-    assert one.values.tolist() == other.values.tolist()
-    assert one.n.tolist() == other.n.tolist()
-    assert one.extra_memberships == other.extra_memberships
-    if one.weights is not None:
-        assert one.weights == pytest.approx(other.weights)
-    if one.protect is not None:
-        assert other.protect is not None
-        assert one.protect[1].tolist() == other.protect[1].tolist()
-
-
 @pytest.mark.parametrize("kind", SCHEMAS)
 @pytest.mark.parametrize("seed", range(3))
 def test_stored_counts_are_those_of_memory(
     kind: str, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     schema = sf.Schema(**SCHEMAS[kind])  # type: ignore[arg-type]
-    table = pa.table(rows(seed))
+    table = pa.table(patients(seed))
     expected = sf.read(table, schema)
     assert expected.counts.fits_memory
     monkeypatch.setattr(stored, "COPIES", 10**9)
@@ -118,20 +59,20 @@ def test_a_text_file_too(tmp_path: Path, nothing_fits: None) -> None:
 def test_every_tuple_is_asked_for_by_name(
     nothing_fits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = sf.read(pa.table(rows(1)), sf.Schema(**SCHEMAS["counted"]))  # type: ignore[arg-type]
+    table = sf.read(pa.table(patients(1)), sf.Schema(**SCHEMAS["counted"]))  # type: ignore[arg-type]
     with pytest.raises(ResourceError, match=r"^weighing needs all .* distinct tuples of the table"):
         table.counts.in_memory("weighing")
     for given_away in ("codes", "values", "n", "weights", "protect", "group_of"):
         assert not hasattr(table.counts, given_away)
     monkeypatch.undo()
-    small = sf.read(pa.table(rows(1)), sf.Schema(**SCHEMAS["counted"]))  # type: ignore[arg-type]
+    small = sf.read(pa.table(patients(1)), sf.Schema(**SCHEMAS["counted"]))  # type: ignore[arg-type]
     assert small.counts.in_memory("weighing") is small.counts
 
 
 @pytest.mark.parametrize("name", SCHEMAS)
 @pytest.mark.parametrize("most", [1, 7, 50, 10_000])
 def test_parts_hold_every_group_whole(name: str, most: int) -> None:
-    table = sf.read(pa.table(rows(2)), sf.Schema(**SCHEMAS[name]))  # type: ignore[arg-type]
+    table = sf.read(pa.table(patients(2)), sf.Schema(**SCHEMAS[name]))  # type: ignore[arg-type]
     expected = table.counts.in_memory("this test")
     assert [id(part) for part in expected.parts()] == [id(expected)]
     larger = beyond(table, most)

@@ -7,12 +7,12 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import pytest
 from numba import typeof
-from numba.core import caching
+from numba.core import caching, config
 
 from sfumato.compiled import _type_by_address as by_address_type
 from sfumato.compiled import by_address, inner, kernel
@@ -186,3 +186,32 @@ def test_kept_code_runs_without_what_compiles_and_more_can_be_compiled_after_it(
     assert said() == ["10.0", "True"]
     assert said() == ["10.0", "False"]
     assert said("more") == ["10.0", "False", "5", "10.0"]
+
+
+@pytest.mark.parametrize("kept", ["*.nbi", "*.nbc"])
+@pytest.mark.parametrize("left", [0, 40])
+@pytest.mark.parametrize("closed", [False, True])
+def test_kept_code_that_was_cut_short_is_compiled_anew(
+    kept: str, left: int, closed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As when a machine loses its power: every run after it ended with an error of pickle."""
+    monkeypatch.setattr(config, "CACHE_DIR", str(tmp_path))
+
+    def thrice(number: int) -> int:
+        return 3 * number
+
+    assert kernel(thrice)(4) == 12
+    cut = list(tmp_path.rglob(kept))
+    assert cut
+    for file in cut:
+        file.write_bytes(file.read_bytes()[:left])
+    if closed:
+        monkeypatch.setattr(caching.IndexDataCacheFile, "_open_for_write", _closed)
+    assert kernel(thrice)(4) == 12
+    again = kernel(thrice)
+    assert again(4) == 12
+    assert sum(again.stats.cache_hits.values()) == (not closed)  # type: ignore[attr-defined]
+
+
+def _closed(*_: object) -> NoReturn:
+    raise PermissionError

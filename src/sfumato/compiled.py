@@ -88,14 +88,28 @@ def kernel(function: Compiled) -> Compiled:
 class _CompiledFiles(FunctionCache):
     """What was compiled, in a folder; where it is full, each run compiles anew.
 
+    So it does what a file cut short had kept, as a machine that lost its power leaves it: Numba
+    would end this run and every later one.
+
     Numba loads whatever it can compile before it looks here: some tenths of a second of each run.
     To run what was compiled its run-time library is enough; a compiler loads the rest itself.
     """
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         rtsys.initialize(context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(signature, context)
+        try:
+            with self._guard_against_spurious_io_errors():
+                return self._load_overload(signature, context)
+        except Exception:  # bytes that are no pickle raise whatever they happen to say
+            self._forget()
+        return None
+
+    def _forget(self) -> None:
+        """Keep anew what is compiled from now on, or nothing where no file can be written."""
+        try:
+            self.flush()
+        except OSError:
+            self.disable()
 
     def save_overload(self, signature: Any, overload: Any) -> None:
         with contextlib.suppress(OSError):

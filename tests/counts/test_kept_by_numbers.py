@@ -171,6 +171,29 @@ def test_more_kinds_than_fit_are_refused_either_way(monkeypatch: pytest.MonkeyPa
             counts.kinds()
 
 
+def test_kinds_that_differ_only_in_what_stands_together_may_be_told_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No criterion reads two columns of such a table together, and the engine tells fewer kinds.
+
+    A table of which these fit is not refused.
+    """
+    people = pa.table(
+        {
+            "age": [1, 1, 2, 2],
+            "ill": ["flu", "gout", "flu", "gout"],
+            "pay": ["high", "low", "low", "high"],
+        }
+    )
+    counts = beyond(sf.read(people, sf.Schema(["age"], ["ill", "pay"])), 10_000).counts
+    assert counts.kinds().multiplicity.tolist() == [1, 1]
+    monkeypatch.setattr(stored, "_TUPLE", counts.engine.memory // 3)
+    assert counts.kinds().multiplicity.tolist() == [2]
+    monkeypatch.setattr(stored, "_MOST_PEOPLE", 4)  # of whom the engine tells nothing
+    with pytest.raises(TooManyKinds):
+        counts.kinds()
+
+
 def test_kinds_by_numbers_take_no_more_memory_than_was_asked_for() -> None:
     """Nearly everybody is alone, as nearly every tuple of a large table is."""
     chance = np.random.default_rng(3)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, prod
@@ -285,10 +286,11 @@ class StoredCounts(TableCounts):
 
         `key`: SQL of the number of a tuple's group, by default its quasi-identifiers.
         """
-        content = None if key else self._content()
-        if content is None:
-            return self._kinds_by_engine(key or self.group_key())
-        return self._kinds_of_numbers(content)
+        if not key and (content := self._content()):
+            # The engine looks at each column by itself, and may find fewer; of so many people.
+            with suppress(TooManyKinds) if self.memberships < self._countable else nullcontext():
+                return self._kinds_of_numbers(content)
+        return self._kinds_by_engine(key or self.group_key())
 
     def _content(self) -> list[int] | None:
         """How many values all but the quasi-identifiers of a tuple have, its people last.
@@ -387,9 +389,7 @@ class StoredCounts(TableCounts):
 
     def group_key(self) -> str:
         """SQL: the codes of a tuple's quasi-identifiers as one number."""
-        space = 1
-        for domain in self.quasi:
-            space *= max(len(domain), 1)
+        space = prod(max(len(domain), 1) for domain in self.quasi)
         if space >= _WIDEST:
             raise ResourceError(
                 "the quasi-identifiers have more than 1e37 combinations of values, too many to "
@@ -403,11 +403,10 @@ class StoredCounts(TableCounts):
 
     def _fingerprint(self) -> tuple[str, str, list[str]]:
         """SQL: the tables of secret numbers, the sums of them over people; and those tables."""
-        most = _MOST_PEOPLE // max(len(self.other_columns), 1)
-        if self.memberships >= most:
+        if self.memberships >= self._countable:
             raise ResourceError(
                 f"{self.memberships:,} people are more than a table larger than memory can be "
-                f"judged by ({most:,}); judge parts of it"
+                f"judged by ({self._countable:,}); judge parts of it"
             )
         joins, brought = "", []
         for column in self.other_columns:
@@ -421,6 +420,11 @@ class StoredCounts(TableCounts):
             for name in _SUMS
         }
         return joins, ", ".join(named(terms[name], name) for name in _SUMS), brought
+
+    @property
+    def _countable(self) -> int:
+        """Of fewer people than these the engine can sum secret numbers."""
+        return _MOST_PEOPLE // max(len(self.other_columns), 1)
 
     def codes_in(self, column: str) -> int:
         """How many codes a column besides the quasi-identifiers may hold."""

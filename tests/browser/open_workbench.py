@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import threading
 import time
@@ -72,6 +73,7 @@ def opened_workbench(browser: Browser, project: Project) -> Iterator[Open]:
     while not server.started:
         time.sleep(0.02)
     page.goto(door.address)
+    page.wait_for_url(re.compile("/(data|policy)$"))  # the door's page leads on by itself
     yield opened
     context.close()
     server.should_exit = True

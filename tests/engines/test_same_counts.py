@@ -35,6 +35,16 @@ from tests.examples import few
 JOBS = {"by numbers of rows": 5, "by codes": 8}
 
 
+def _count(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have rows counted by one of two ways."""
+    if way == "by codes":
+        monkeypatch.setattr(scanning, "MANY_ROWS", 0)
+        monkeypatch.setattr(scanning, "MANY_TUPLES", -1)
+    else:
+        monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
+        monkeypatch.setattr(row_numbers, "_UNALIKE", 0.0)
+
+
 @pytest.mark.parametrize("name", SCHEMAS)
 @pytest.mark.parametrize("seed", range(1, 1 + few(1)))  # of 0 some values look alike
 def test_spark_finds_the_same_people(spark: Any, name: str, seed: int) -> None:
@@ -224,13 +234,8 @@ def test_spark_finds_the_same_people_in_many_columns(
     table = _wide()
     schema = sf.Schema(quasi=table.schema.names)
     expected = told(sf.read(table, schema))
-    if way == "by codes":
-        monkeypatch.setattr(scanning, "MANY_ROWS", 0)
-        monkeypatch.setattr(scanning, "MANY_TUPLES", -1)
-    else:
-        monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
-        monkeypatch.setattr(row_numbers, "_UNALIKE", 0.0)
-        monkeypatch.setattr(row_numbers, "_LOOKED_AT", 5)
+    _count(way, monkeypatch)
+    monkeypatch.setattr(row_numbers, "_LOOKED_AT", 5)
     monkeypatch.setattr(scanning, "_raw", None)
     assert told(sf.read(table, schema, engine="spark")) == expected
 
@@ -366,12 +371,7 @@ def test_spark_runs_no_more_jobs_for_more_columns(
 ) -> None:
     """All columns' values come in one job, and few of them need one table of codes."""
     frame = spark.createDataFrame(census(300, seed=2))
-    if way == "by codes":
-        monkeypatch.setattr(scanning, "MANY_ROWS", 0)
-        monkeypatch.setattr(scanning, "MANY_TUPLES", -1)
-    else:
-        monkeypatch.setattr(row_numbers, "SORTED_ROWS", 0)
-        monkeypatch.setattr(row_numbers, "_UNALIKE", 0.0)
+    _count(way, monkeypatch)
     run = []
     for columns in (["sex", "marital"], ["sex", "marital", "education", "work"]):
         before = jobs_run(spark)
